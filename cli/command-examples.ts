@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** Examples of each command, by its name; shown in its help and in docs/command-line.md. */
+/** Examples of each command, by command name; shown in its help and in docs/command-line.md. */
 export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   stack: ["gatehouse stack --once", "gatehouse stack --observe --overview"],
   sidecar: ["gatehouse sidecar --settings sidecar.json5"],
@@ -36,7 +36,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   completion: ["gatehouse completion bash"],
 };
 
-/** Adds examples to the help of each command below this one. */
+/** Adds examples to the help of every subcommand. */
 export function addExamples(program: Command): void {
   for (const { name, command } of listCommands(program)) {
     const examples = commandExamples[name] ?? [];
@@ -45,10 +45,10 @@ export function addExamples(program: Command): void {
   }
 }
 
-/** A command that does something, and its name as it is typed after `gatehouse`. */
+/** An executable command, and its full name as typed after `gatehouse`. */
 type NamedCommand = Readonly<{ name: string; command: Command }>;
 
-/** Lists the commands that do something, in the order of `--help`, without groups of commands and hidden ones. */
+/** Lists the executable commands in `--help` order, without command groups and hidden commands. */
 export function listCommands(program: Command, before = ""): readonly NamedCommand[] {
   const shown = program.createHelp().visibleCommands(program);
   const own = program.commands.filter((command) => shown.includes(command));

@@ -4,15 +4,16 @@ import { serviceNames } from "./service-names.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
 /**
- * Fills Node's compile cache (`NODE_COMPILE_CACHE`) with every service and the health check, for an image. Each is started once, so that it
- * loads all its modules and ends: a service because its settings file does not exist. The sidecar comes last, because it sets its own
- * flags of V8 and code compiled for the others would cost it memory. Next to a real node the sidecar runs as another user (`NODE_USER`) of the same group.
+ * Fills Node's compile cache (`NODE_COMPILE_CACHE`) for an image, with every service and the health check. Starts each once, so that it
+ * loads all its modules and exits; a service exits because its settings file does not exist. The sidecar is last: it sets its own V8 flags,
+ * and code compiled for the others would cost it memory. Next to a real node, the sidecar runs as another user (`NODE_USER`) of the same
+ * group.
  */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";
 
-/** A service that is started in vain ends within a second or so; V8 may hang at the exit of one. */
+/** Such a service exits within a second or so, but V8 may hang at exit. */
 const deadlineMs = 60_000;
 
 function load(command: readonly string[], expected: Readonly<{ status: number; says: string }>): void {

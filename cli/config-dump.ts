@@ -8,7 +8,7 @@ import { getValueAt } from "#daemon/settings/value.ts";
 import { serviceDefinitions } from "./service-definitions.ts";
 import type { ServiceName } from "./service-names.ts";
 
-/** One setting as a service would read it: its path in the settings file, its value, and where the value came from. */
+/** One setting as a service would read it: its path in the settings file, its value, and the value's source. */
 export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
 
 /** Options of `gatehouse config dump`. */

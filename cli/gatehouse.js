@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// What `gatehouse` starts with: looks at Node's version and starts the rest. Nothing is imported above that line, and nothing here is newer
-// than `import()`, because an old Node would end with an error about what it can't read instead of one about itself.
+// Entry point of `gatehouse`: checks Node's version and starts the rest. Nothing is imported above that line, and nothing here is newer
+// than `import()`: an old Node would otherwise fail with a syntax error instead of one about its version.
 
-/** The same as `engines` in package.json. */
+/** Must match `engines` in package.json. */
 const nodeNeeded = 24;
 
 if (Number(process.versions.node.split(".")[0]) < nodeNeeded) {
@@ -12,6 +12,6 @@ if (Number(process.versions.node.split(".")[0]) < nodeNeeded) {
   );
   process.exitCode = 1;
 } else {
-  // A failure ends the process with its trace.
+  // A failure exits the process with its stack trace.
   void import("./launch.js");
 }

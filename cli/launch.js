@@ -1,5 +1,5 @@
-// What `gatehouse.js` starts. Plain JavaScript: a TypeScript file would load Node's type stripper, 25 MiB that stay, before the compile
-// cache could spare it. With the cache, only a file that changed is stripped and compiled again.
+// Started by `gatehouse.js`. Plain JavaScript: a TypeScript file would load Node's type stripper, which keeps 25 MiB, before the compile
+// cache could avoid it. With the cache, only changed files are stripped and compiled again.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,27 +11,27 @@ import v8Flags from "../daemon/process/v8-flags.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 
-/** Where the cache is unless `NODE_COMPILE_CACHE` names a place: only who may change the installed packages may change it. */
+/** Default cache directory, without `NODE_COMPILE_CACHE`: only users who may change the installed packages may change it. */
 const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
 
-/** The rooms that a sidecar is loaded from. */
+/** Directories that a sidecar loads from. */
 const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health", "gateway"];
 
-/** How long a sidecar's first start may wait for the compiler; it starts all the same. */
+/** Max time that a sidecar's first start waits for the compiler; it starts anyway. */
 const compileDeadlineMs = 10_000;
 
 endBeforeServing();
 
-// Node's threads for names and files, before the first of them starts. Names may have half of them, and each that no name server answers for
-// keeps one for ten seconds and more: of the usual four, two such names keep the node's own waiting.
+// Sizes Node's thread pool for DNS lookups and files, before its first thread starts. Lookups may use half of the threads, and each lookup
+// without a response from a name server blocks one for ten seconds or more: with the default four, two such lookups stall the node's own.
 process.env["UV_THREADPOOL_SIZE"] ??= "16";
 
 const [, , command] = process.argv;
 if (command === "sidecar" || command === "compile-sidecar") {
-  // A sidecar lives next to a node that wants the memory. Its gateway turns to speed once it is busy.
+  // A sidecar shares memory with a node that needs it. Its gateway switches to speed under load.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
-// The single executable is one file, compiled at its build: there is nothing to cache.
+// The single executable is one file, compiled at build time: there is nothing to cache.
 const isOneFile = isSea();
 if (!isOneFile) enableCompileCache(cacheDirectory);
 if (command === "compile-sidecar" && !isOneFile) await loadSidecar();
@@ -41,8 +41,8 @@ else {
 }
 
 /**
- * Ends the process when it is told to stop before what it loads listens for that. As the first process of a container it would otherwise
- * run on: the kernel drops a signal that such a process has no handler for (pid_namespaces(7)).
+ * Exits the process on a stop signal that arrives before the loaded service handles signals. As PID 1 of a container it would otherwise
+ * keep running: the kernel drops signals without a handler for PID 1 (pid_namespaces(7)).
  */
 function endBeforeServing() {
   for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) {
@@ -52,19 +52,19 @@ function endBeforeServing() {
   }
 }
 
-/** What `compileOnce` runs: loads every file of a sidecar, so that this process leaves them compiled when it ends, and notes of which. */
+/** Loads every file of a sidecar for `compileOnce`, so that this process leaves them compiled at exit, and records their fingerprint. */
 async function loadSidecar() {
   const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
   await import("../daemon/service.ts");
-  // Loaded by a sidecar only when its settings name a key set.
+  // Loaded by a sidecar only when its settings specify a key set.
   await import("../gateway/callers/tokens.ts");
   // Loaded when an archive is unpacked.
   await import("tar");
   process.once("exit", () => {
     flushCompileCache();
     if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
-    // Not by the exit, at which V8 may hang: threads that still compile wait for a collection, and the exit for them.
+    // Not a normal exit, at which V8 may hang: compiling threads wait for a garbage collection, and the exit waits for them.
     process.kill(process.pid, "SIGKILL");
   });
   process.argv.splice(2, 1, "--version");
@@ -72,9 +72,8 @@ async function loadSidecar() {
 }
 
 /**
- * Compiles a sidecar in another process where that was not done for these very files, so that none of the cost stays in this one. A
- * process that can't write the cache, or takes too long, changes nothing: the sidecar then compiles for itself. A signal meanwhile ends
- * both at once.
+ * Compiles a sidecar in another process, unless already done for exactly these files, so that this process doesn't pay the cost. If that
+ * process can't write the cache or takes too long, the sidecar compiles for itself. A signal meanwhile ends both at once.
  */
 async function compileOnce() {
   const directory = getCompileCacheDir();
@@ -84,7 +83,7 @@ async function compileOnce() {
   const child = spawn(process.execPath, [import.meta.filename, "compile-sidecar"], {
     stdio: "ignore",
     timeout: compileDeadlineMs,
-    // A process that hangs in V8 runs no handler of another signal.
+    // A process that hangs in V8 runs no handler for other signals.
     killSignal: "SIGKILL",
   });
   const end = () => child.kill("SIGKILL");
@@ -93,7 +92,9 @@ async function compileOnce() {
   process.off("exit", end);
 }
 
-/** @param {string} directory Of the cache, for this version of Node and this user. */
+/**
+ * @param {string} directory Cache directory, for this version of Node and this user.
+ */
 function markerIn(directory) {
   return join(directory, "sidecar");
 }
@@ -108,7 +109,7 @@ function isWritable(directory) {
   }
 }
 
-/** Changes with every change of a sidecar's files. */
+/** Changes whenever a sidecar file changes. */
 function fingerprint() {
   const files = sidecarRooms.flatMap((room) =>
     readdirSync(join(root, room), { recursive: true, encoding: "utf8" })
@@ -116,6 +117,6 @@ function fingerprint() {
       .map((name) => join(root, room, name)),
   );
   const stats = files.map((file) => statSync(file));
-  // npm gives every file of a package the same time: there the sizes distinguish one version from the next.
+  // npm gives every file of a package the same mtime, so only sizes distinguish versions.
   return `${root} ${files.length} ${stats.reduce((sum, { mtimeMs, size }) => sum + mtimeMs + size, 0)}`;
 }

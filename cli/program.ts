@@ -22,7 +22,7 @@ import { createVolumeSnapshotCommand } from "./commands/volume-snapshot-command.
 import { createStatusCommand } from "./commands/status-command.ts";
 import { createStackCommand } from "./commands/stack-command.ts";
 
-/** Creates the whole command line. `mask` knows what none of its commands may show. */
+/** Creates the whole command line. `mask` has the secrets that no command may print. */
 export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedCommand {
   const program = new Command("gatehouse")
     .description("Runs, guards and charges for an EVM node.")
@@ -58,7 +58,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   return untyped;
 }
 
-/** Commands by what an operator does with them, as `--help` groups them. */
+/** Commands by operator task, as grouped in `--help`. */
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server", "devnet"],
   "Watch:": ["status", "dashboard", "doctor"],
@@ -73,7 +73,7 @@ function groupCommands(program: UntypedCommand): void {
   }
 }
 
-/** Ends a command's error about a wrong word or option with the help that lists the right ones. */
+/** Appends the help command that lists the valid words or options to a command's usage errors. */
 function nameHelp(command: UntypedCommand, words: string): void {
   const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
   command.showHelpAfterError(`("${words} --help" ${lists})`);
@@ -133,7 +133,7 @@ function addProducts(program: Command, mask: Mask): void {
   );
 }
 
-/** Adds the services that only a deployment starts, and that `--help` does not list. */
+/** Adds the services that only a deployment starts, hidden from `--help`. */
 function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
@@ -168,7 +168,7 @@ function addHelpers(program: Command, mask: Mask): void {
   );
 }
 
-/** Has every argument and option with choices, of a command and those below it, suggest the nearest choice for a wrong one. */
+/** Makes every argument and option with choices, of a command and its subcommands, suggest the nearest choice for an invalid one. */
 function suggestChoices(command: UntypedCommand): void {
   for (const part of [...command.registeredArguments, ...command.options]) {
     if (part.argChoices !== undefined && !part.variadic) part.argParser(createChoiceParser(part.argChoices));
@@ -188,7 +188,7 @@ function createChoiceParser(choices: readonly string[]): (text: string) => strin
 /** Commands that run the devnet, whose chain is a native program of an npm package. */
 const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
 
-/** Has the single executable refuse, in one line, commands that need programs which it doesn't contain. */
+/** Makes the single executable reject, in one line, commands that need programs it doesn't contain. */
 function refuseLeftOut(program: UntypedCommand): void {
   if (!isSea()) return;
   program.hook("preAction", (_, command) => {

@@ -11,7 +11,7 @@ import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import type { ServiceName } from "./service-names.ts";
 
-/** The settings of every service, in the order in which the documentation lists them. */
+/** Settings of every service, in the order of the documentation. */
 export const serviceDefinitions: Readonly<Record<ServiceName, SettingsDefinition>> = {
   sidecar: sidecarSettings,
   gateway: gatewaySettings,

@@ -1,6 +1,6 @@
 /**
- * Names of all services with settings. Separate from their definitions (`service-definitions.ts`, which is typed by these names), because
- * the command line needs the names at each start, and loads only the schema of the service that is run.
+ * Names of all services with settings. Separate from their definitions (`service-definitions.ts`, typed by these names), because the
+ * command line needs the names at every start but loads only the schema of the service that it runs.
  */
 export const serviceNames = [
   "sidecar",

@@ -1,10 +1,10 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 
-/** Longest line, in columns of a terminal. */
+/** Max line length, in terminal columns. */
 const columns = 80;
 
-/** Settings that a service's help explains: the essential ones, with the names of the others, or all. */
+/** Settings that a service's help explains: the essential ones plus the names of the others, or all. */
 export type HelpExtent = "essential" | "all";
 
 /** Formats a service's settings for its `--help`: name, purpose, expected values, default. */
@@ -30,7 +30,7 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
   ].join("\n");
 }
 
-/** Lists the few settings that most deployments set: required ones, then those that the service names, in its own order. */
+/** Lists the few settings that most deployments set: required ones, then those that the service marks as essential, in its order. */
 export function listEssentialLeaves(
   { essentials }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
@@ -52,7 +52,7 @@ function formatSetting(leaf: SettingsLeaf): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Formats the second keys of settings by their first, each group in a wrapped paragraph. */
+/** Formats the settings' second keys grouped by first key, each group in a wrapped paragraph. */
 function formatGroups(leaves: readonly SettingsLeaf[]): readonly string[] {
   const groups = Map.groupBy(leaves, ({ path }) => path[0] ?? "");
   return [...groups].flatMap(([group, members]) => {

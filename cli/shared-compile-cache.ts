@@ -2,10 +2,10 @@ import { chmodSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Lets the group read and write a compile cache that this user filled, and gives another user the same one. Node keeps a directory for each user in it, which
- * only that user can read, and whose name ends with the user's id: the other user finds a link by that name.
+ * Lets the group read and write a compile cache filled by this user, and shares it with another user. Node keeps one directory per user in
+ * it, readable only by that user and with the user's id as suffix: the other user gets a link of that name.
  *
- * @throws {Error} when Node names its directories otherwise.
+ * @throws {Error} when Node names its directories differently.
  */
 export function shareCompileCache(directory: string, { user }: Readonly<{ user: string | undefined }>): void {
   chmodSync(directory, 0o770);

@@ -2,7 +2,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
-/** Creates the output of a command in a person's terminal, masked, and says whether to use colours (https://no-color.org). */
+/** Creates a command's masked terminal output, and decides whether to use colours (https://no-color.org). */
 export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   return {
     out: (text: string) => void process.stdout.write(mask.text(text)),
@@ -11,16 +11,16 @@ export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   } as const;
 }
 
-/** Whether a stream is a terminal whose user wants colours. */
+/** Returns whether a stream is a terminal whose user wants colours. */
 export function hasColors(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !process.env["NO_COLOR"];
 }
 
-/** Asks a person at the terminal; anything but yes is no. */
+/** Asks the user at the terminal; anything but yes means no. */
 export async function askToConfirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    // Ctrl-C and Ctrl-D close the terminal: they mean no.
+    // Ctrl-C and Ctrl-D close the terminal, which means no.
     const closed = once(terminal, "close").then(() => "");
     const answered = terminal.question(question).catch(() => "");
     return /^y(es)?$/i.test((await Promise.race([answered, closed])).trim());

@@ -5,9 +5,9 @@ import { parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /**
- * Makes sure that amounts in whole tokens can be compared with prices, which are in smallest units.
+ * Verifies that the decimals of each token are known, so that amounts in whole tokens can be compared with prices in smallest units.
  *
- * @throws {TokenAmountError} that names the token whose decimals are neither given nor can be read.
+ * @throws {TokenAmountError} listing the token whose decimals are neither given nor readable.
  */
 export function requireDecimals(
   assets: readonly AllowedAsset[],
@@ -23,7 +23,7 @@ export function requireDecimals(
   );
 }
 
-/** Adds missing decimals to the allowed tokens: with a reader, they are read for tokens that the server offers. */
+/** Adds missing decimals to the allowed tokens. With a reader, reads them for tokens that the server offers. */
 export async function withDecimals(
   assets: readonly AllowedAsset[],
   { accepts }: PaymentRequired,

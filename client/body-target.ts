@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Destination of a response's body. Disposal removes a new file that got no body. */
+/** Destination of a response body. Disposal removes a newly created file that received no body. */
 export type BodyTarget = AsyncDisposable &
   Readonly<{
-    /** Writes the whole body. Returns a message for a person if it went to stdout instead of the file. */
+    /** Writes the whole body. Returns a message for the user if the body went to stdout instead of the file. */
     write(body: Uint8Array): Promise<string | undefined>;
   }>;
 
-/** A file that can't be written, found before anything is paid. */
+/** Unwritable output file, detected before any payment. */
 export class BodyTargetError extends Error {
   override readonly name = "BodyTargetError";
   readonly code = "output_unwritable";
@@ -25,8 +25,8 @@ export function createStdoutTarget(stdout: Output): BodyTarget {
 }
 
 /**
- * Opens a file before anything is paid; an existing one keeps its content until the body has come. A body that can't be written then
- * (a full disk) goes to `stdout`: it is paid for.
+ * Opens a file before any payment; an existing file keeps its content until the body arrives. If writing the body then fails (disk full),
+ * it goes to `stdout`, because it is already paid for.
  *
  * @throws {BodyTargetError} when the file can't be written.
  */

@@ -1,4 +1,4 @@
-/** Exit statuses of `gatehouse pay`, by how it ended. */
+/** Exit statuses of `gatehouse pay`, by outcome. */
 export const exitStatus = {
   delivered: 0,
   "not-delivered": 1,
@@ -8,7 +8,7 @@ export const exitStatus = {
   "perhaps-paid": 5,
 } as const;
 
-/** One of the ways in which `gatehouse pay` ends. */
+/** Outcome of `gatehouse pay`. */
 export type PayEnd = keyof typeof exitStatus;
 
 /** Meanings of exit statuses, for `--help`. */

@@ -5,32 +5,32 @@ import { formatAmount } from "#x402/money.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { readSymbol } from "./token-symbol.ts";
 
-/** A server's offer as shown before it is paid; `null` stands for an unknown value. */
+/** Server's offer as displayed before payment; `null` means unknown. */
 export type OfferView = Readonly<{
   scheme: string;
   network: string;
   asset: string;
   payTo: string;
-  /** Smallest units, as the server wrote them. */
+  /** In smallest units, as sent by the server. */
   amount: string;
-  /** The amount in whole tokens. */
+  /** Amount in whole tokens. */
   price: string | null;
   decimals: number | null;
-  /** As the token's contract says. */
+  /** Symbol reported by the token's contract. */
   symbol: string | null;
   maxTimeoutSeconds: number;
-  /** Reason why the limits forbid to pay it; null if they allow it. */
+  /** Reason why the limits forbid this payment; null if they allow it. */
   objection: string | null;
 }>;
 
-/** Limits to judge offers by, with the decimals of their tokens if known, and a reader for tokens' symbols. */
+/** Limits to check offers against, the known decimals of their tokens, and a reader for token symbols. */
 export type OfferLook = Readonly<{
   limits: PaymentLimits;
   tokens: TokenReader | undefined;
   onEvent: (event: PaymentEvent) => void;
 }>;
 
-/** Views every offer of a server, with its token's symbol from the chain. */
+/** Returns a view of every offer of a server, with the token symbol read from the chain. */
 export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promise<readonly OfferView[]> {
   return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
 }
@@ -53,7 +53,7 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
   };
 }
 
-/** Formats an offer in one line. The server's claims about its token are not shown as facts. */
+/** Formats an offer as one line. Does not show the server's claims about its token as facts. */
 export function formatOffer({ price, symbol, amount, asset, network, payTo, objection, ...terms }: OfferView): string {
   const units = `${amount} smallest units of token ${asset} on ${network}`;
   const named = symbol === null ? "" : ` ${symbol}`;

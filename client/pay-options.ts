@@ -1,42 +1,42 @@
 import { decimalsMax, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
 
-/** Request to buy, and limits for it. Amounts are whole tokens (`"0.01"`) or the token's smallest units (`"10000"`). */
+/** Purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{
   url: string;
-  /** Default GET. */
+  /** Default: GET. */
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** Key of the account that pays: 0x and 64 hexadecimal digits. Never printed. Needed only to pay. */
+  /** Private key of the paying account: 0x and 64 hexadecimal digits. Never printed. Required only for payment. */
   privateKey?: string;
   /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
   network: string;
-  /** Contracts of the tokens that may be spent on it. Without any the price is shown and nothing is paid. */
+  /** Contracts of the tokens that may be spent on this chain. If empty, the price is shown and nothing is paid. */
   assets: readonly string[];
-  /** Decimals of these tokens, if the chain is not queried. */
+  /** Decimals of these tokens, if they are not read from the chain. */
   decimals?: number;
-  /** JSON-RPC endpoint of the chain: returns decimals, balance, and what became of a payment. */
+  /** JSON-RPC endpoint of the chain, used to read decimals, balance and the outcome of a payment. */
   rpcUrl?: string;
-  /** Largest single payment. Without it the price is shown and nothing is paid. */
+  /** Max amount of a single payment. If unset, the price is shown and nothing is paid. */
   maxAmount?: string;
-  /** Largest sum of payments; default: `maxAmount`. */
+  /** Max total of all payments; default: `maxAmount`. */
   maxTotal?: string;
-  /** Show what would be paid, and pay nothing. */
+  /** Shows what would be paid, without paying. */
   dryRun?: boolean;
-  /** Write one JSON document to stdout instead of the body. */
+  /** Writes one JSON document to stdout instead of the body. */
   json?: boolean;
-  /** Report the decoded headers of the payment; else each step in a line. */
+  /** Reports the decoded payment headers instead of one line per step. */
   verbose?: boolean;
-  /** File that takes the body instead of stdout. */
+  /** Output file for the body, instead of stdout. */
   output?: string;
-  /** Time limit of one request; default 60000. */
+  /** Timeout of one request; default 60000. */
   timeoutMs?: number;
 }>;
 
-/** Options that allow a payment. */
+/** Options sufficient for a payment. */
 export type PurchaseOptions = PayOptions & Readonly<{ maxAmount: string; privateKey: string }>;
 
-/** Whether price and token are named, so that it may be paid. */
+/** Returns whether the options specify both price and token, as a payment requires. */
 export function allowsPayment(options: PayOptions): options is PurchaseOptions {
   const { dryRun = false, maxAmount, assets } = options;
   return !dryRun && maxAmount !== undefined && assets.length > 0;
@@ -46,7 +46,7 @@ export function buildRequest({ method = "GET", headers = {}, body }: PayOptions)
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** Finds a mistake in the options, in words for a person; undefined if they can be used. */
+/** Returns a user-readable description of the first invalid option; undefined if all are valid. */
 export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl, decimals } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;

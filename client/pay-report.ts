@@ -6,7 +6,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 import { toTerminalText } from "./plain-text.ts";
 import { formatAmount } from "#x402/money.ts";
 
-/** A payment that was signed, without its signature; `decimals` is undefined if they are not known. */
+/** Signed payment without its signature; `decimals` is undefined if unknown. */
 export type SignedPayment = Readonly<{
   network: string;
   asset: string;
@@ -14,22 +14,22 @@ export type SignedPayment = Readonly<{
   authorization: SignedAuthorization;
 }>;
 
-/** Report of one run. Writes steps and messages at once, the document of `--json` at the end. */
+/** Report of one run. Writes steps and messages immediately, and the `--json` document at the end. */
 export type PayReport = Readonly<{
   step(event: PaymentEvent): void;
   offers(offers: readonly OfferView[]): void;
   response(response: Response, body: Uint8Array): void;
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
-  /** Counts how often the same payment was sent again. */
+  /** Returns how often the same payment was resent. */
   repeats(): number;
-  /** Reports how it ended, and returns the exit status. */
+  /** Reports the outcome and returns the exit status. */
   end(end: PayEnd, message?: string): number;
 }>;
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Reports to `stderr`, and with `json` one document to `stdout`. */
+/** Creates a report that writes to `stderr` and, with `json`, one document to `stdout`. */
 export function formatPayReport(
   { url, json, verbose, file }: Readonly<{ url: string; json: boolean; verbose: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,
@@ -59,7 +59,7 @@ export function formatPayReport(
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") {
         repeats += 1;
-        // One line says it, however long the server takes.
+        // Report each reason once, however long the server takes.
         if (!verbose && event.reason === lastReason) return;
         lastReason = event.reason;
       }
@@ -97,7 +97,7 @@ function buildResponseDocument({ status, headers }: Response, body: Uint8Array):
   return { status, contentType: headers.get("Content-Type"), bytes: body.byteLength };
 }
 
-/** Builds the body's part: UTF-8 as text, anything else in base64. */
+/** Builds the body part of the document: UTF-8 as text, anything else as base64. */
 function buildBodyDocument(body: Uint8Array): object {
   try {
     return { body: new TextDecoder("utf-8", { fatal: true }).decode(body) };
@@ -107,13 +107,13 @@ function buildBodyDocument(body: Uint8Array): object {
   }
 }
 
-/** Describes a step of a payment in words and decoded fields, for a terminal. Shows no signature. */
+/** Describes a payment step for a terminal, in words and decoded fields. Omits the signature. */
 export function describePaymentEvent(event: PaymentEvent): string {
   const { summary, details } = describeInParts(event);
   return [summary, ...details].join("\n");
 }
 
-/** Describes a step by the lines of the short form, which fit 80 columns, and the further ones of the long form. */
+/** Describes a step as summary lines, which fit 80 columns, and the additional lines of the verbose form. */
 function describeInParts(event: PaymentEvent): Readonly<{ summary: string; details: readonly string[] }> {
   switch (event.type) {
     case "payment-required": {
@@ -140,7 +140,7 @@ function describeInParts(event: PaymentEvent): Readonly<{ summary: string; detai
   }
 }
 
-/** Describes a step in short; in full if a payment was not settled. */
+/** Describes a step briefly; in full if a payment was not settled. */
 function describeInShort(event: PaymentEvent): string {
   if (event.type !== "payment-response") return describeInParts(event).summary;
   const { settlement } = event;

@@ -11,22 +11,21 @@ export type { PayOptions } from "./pay-options.ts";
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Dependencies of `pay`. */
 export type PayDependencies = Readonly<{
-  /** Takes the response's body and nothing else, or with `json` one document. */
+  /** Receives only the response body, or with `json` one document. */
   stdout: Output;
-  /** Takes each step and each failure; default: `stdout`. */
+  /** Receives each step and each failure; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
-  /** Masks secrets in a text; default: none. A resource is written as it came. */
+  /** Masks secrets in a text; default: no masking. Resources are written unmasked. */
   mask?: (text: string) => string;
-  /** Aborts; payments that were signed until then are reported. */
+  /** Aborts the run; payments signed by then are reported. */
   signal?: AbortSignal;
 }>;
 
 /**
  * Buys one resource and reports each step: the decoded PAYMENT-REQUIRED, the authorization (without the signature), the decoded
- * PAYMENT-RESPONSE. Without a cap and a token, and with `dryRun`, it shows the price and signs nothing. Returns the exit status; see
+ * PAYMENT-RESPONSE. Without a cap and a token, or with `dryRun`, shows the price and signs nothing. Returns the exit status; see
  * `exit-status.ts`.
  */
 export async function pay(options: PayOptions, dependencies: PayDependencies): Promise<number> {
@@ -36,7 +35,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
   const problem = findPayOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {
-    // With `json` the document contains the body.
+    // With `json`, the document contains the body.
     const spare = json ? { write: () => undefined } : stdout;
     await using target = output === undefined ? createStdoutTarget(spare) : await openFileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });

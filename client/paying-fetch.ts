@@ -16,50 +16,49 @@ export type { PaymentEvent } from "./payment-event.ts";
 export { PaymentRefusedError } from "./payment-choice.ts";
 export type { Fetch } from "./repeating-fetch.ts";
 
-/** Account and limits of a paying fetch. Amounts are whole tokens (`"0.01"`, `"$0.01"`) or the token's smallest units (`"10000"`). */
+/** Account and limits of a paying fetch. Amounts are in whole tokens (`"0.01"`, `"$0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayingFetchOptions = Readonly<{
-  /** Account that pays, e.g. viem's `privateKeyToAccount(key)`. */
+  /** Paying account, e.g. viem's `privateKeyToAccount(key)`. */
   account: PayingAccount;
   /**
-   * Tokens that may be spent, and so the networks; nothing else is paid, the SDK's default tokens included. If an amount is in whole
-   * tokens, each needs its `decimals`, or `tokens` to read them with.
+   * Tokens that may be spent, which also determine the networks. No other token is paid, not even the SDK's defaults. If an amount is in
+   * whole tokens, each token needs `decimals`, or `tokens` to read them.
    */
   assets: readonly AllowedAsset[];
-  /** Largest single payment. */
+  /** Max amount of a single payment. */
   maxPerPayment: string;
-  /** Largest sum of all payments that this fetch signs. */
+  /** Max total of all payments signed by this fetch. */
   maxTotal: string;
-  /** Longest validity of a signed payment; default 3600. */
+  /** Max validity of a signed payment; default 3600. */
   maxValiditySeconds?: number;
-  /** Time limit of one request, its body included; default 60000. */
+  /** Timeout of one request, including its body; default 60000. */
   requestTimeoutMs?: number;
-  /** Time for which a payment of unknown outcome is sent again; default 120000. */
+  /** Period during which a payment with an unknown outcome is resent; default 120000. */
   outcomeTimeoutMs?: number;
 }>;
 
-/** The client's part of a scheme. */
+/** Client part of a scheme. */
 export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
 
-/** All of it is optional: by default the global `fetch` is used, every known scheme is paid by, and nothing is reported. */
+/** Optional dependencies. By default the global `fetch` and every known scheme are used, and nothing is reported. */
 export type PayingFetchDependencies = Readonly<{
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   fetch?: Fetch;
-  /** Reads decimals, and the payer's balance before it signs, e.g. `tokenReader({ rpcUrl })`. Default: nothing is read. */
+  /** Reads decimals, and the payer's balance before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing. */
   tokens?: TokenReader;
-  /** Schemes to pay by. Default: all known ones. */
+  /** Payment schemes to use. Default: all known schemes. */
   schemes?: readonly PayingScheme[];
   /** Called for each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
 }>;
 
 /**
- * Makes a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`, EIP-3009). A paid request that breaks off or whose
- * settlement is pending is sent again with the same payment, which can charge only once. Where the seller takes a `payment-identifier`, each payment
- * has a random one, so that the response can be fetched from another address as well.
+ * Creates a `fetch` that responds to 402 by paying (x402 version 2, scheme `exact`, EIP-3009). Resends a paid request with the same
+ * payment, which can charge only once, if the connection breaks or settlement is pending. If the seller supports `payment-identifier`, each
+ * payment carries a random one, so that the response can also be fetched from another address.
  *
- * @throws {TokenAmountError} at once, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
- * {@link PaymentRefusedError} when the offer is outside of the limits or of what the account holds (nothing was signed), and what
- * `fetch` throws.
+ * @throws {TokenAmountError} immediately, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
+ * {@link PaymentRefusedError} when the offer exceeds the limits or the account's balance (nothing was signed), and whatever `fetch` throws.
  *
  * @example
  * import { payingFetch } from "gatehouse-evm/client";
@@ -89,7 +88,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   return async (input, init) => {
     let chosen: ChosenPayment | undefined;
     let symbol: string | undefined;
-    // The SDK requests a choice after the hook below has made it, or has thrown.
+    // The SDK asks for a choice only after the hook below has made it or has thrown.
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? failUnchosen(),
     );
@@ -105,7 +104,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
         const funds = requireFunds(chosen, options.account.address, chain);
-        // A chain that did not return the decimals was already reported as one that can't be read.
+        // If the chain did not return the decimals, that failure was already reported.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
       budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
@@ -120,7 +119,7 @@ function failUnchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-/** Name of a payment's token. */
+/** Reads the name of a payment's token. */
 async function readName(
   { offer }: ChosenPayment,
   chain: Parameters<typeof readSymbol>[1],

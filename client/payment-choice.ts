@@ -4,27 +4,27 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { formatAmount, decimalsMax, toUnits, type TokenAmount } from "#x402/money.ts";
 import type { TokenPlace } from "./token-reader.ts";
 
-/** A token that may be spent. Its decimals are never taken from the server that is paid. */
+/** Token that may be spent. Its decimals are never taken from the server being paid. */
 export type AllowedAsset = TokenPlace & Readonly<{ decimals?: number }>;
 
 /** Limits of one payment. */
 export type PaymentLimits = Readonly<{
   assets: readonly AllowedAsset[];
   maxPerPayment: TokenAmount;
-  /** Longest time that a signed payment may stay valid. */
+  /** Max validity of a signed payment. */
   maxValiditySeconds: number;
-  /** Default: all known ones. */
+  /** Default: all known schemes. */
   schemes?: readonly Pick<Scheme, "name" | "objectionTo">[];
 }>;
 
-/** The offer to pay, and the decimals of its token if they are known. */
+/** Offer to pay, and the decimals of its token if known. */
 export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: number | undefined }>;
 
 /**
- * Chooses the cheapest offer that the limits allow; among tokens whose decimals are not all known, the first that the server names. The limits are ours because the SDK's allow its default tokens always, and
- * know no total.
+ * Chooses the cheapest offer within the limits, or the server's first one if some tokens' decimals are unknown. We enforce our own limits
+ * because the SDK's always allow its default tokens and have no total.
  *
- * @throws {PaymentRefusedError} that says for each offer why it is not paid.
+ * @throws {PaymentRefusedError} giving the reason for rejecting each offer.
  */
 export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentLimits): ChosenPayment {
   if (paymentRequired.x402Version !== 2) {
@@ -51,7 +51,7 @@ function buildObjection(text: string): Objection {
   return { code: "no_allowed_offer", text };
 }
 
-/** Says why an offer may not be paid; undefined if it may. */
+/** Returns why an offer may not be paid; undefined if it may. */
 export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
   const { schemes = knownSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
@@ -88,7 +88,7 @@ function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | un
   return { code: "over_payment_cap", text };
 }
 
-/** Finds the cheapest; the first if tokens differ and the decimals of one are not known, as prices can't be compared then. */
+/** Returns the cheapest offer, or the first if tokens differ and some decimals are unknown, because prices can't be compared then. */
 function findCheapest(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
   const tokens = new Set(candidates.map(({ offer }) => `${offer.network} ${offer.asset.toLowerCase()}`));
   if (tokens.size > 1 && candidates.some(({ decimals }) => decimals === undefined)) return candidates[0];
@@ -97,7 +97,7 @@ function findCheapest(candidates: readonly ChosenPayment[]): ChosenPayment | und
   return candidates.toSorted((a, b) => (price(a) < price(b) ? -1 : Number(price(a) > price(b))))[0];
 }
 
-/** Finds the decimals of an offer's token in the limits; never by the server's word. */
+/** Returns the decimals of an offer's token from the limits, never from the server. */
 export function findDecimals(offer: PaymentRequirements, { assets }: PaymentLimits): number | undefined {
   return assets.find((asset) => isSameAsset(asset, offer))?.decimals;
 }
@@ -106,7 +106,7 @@ function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {
   return asset.network === offer.network && asset.address.toLowerCase() === offer.asset.toLowerCase();
 }
 
-/** Reasons of a client for not paying. Nothing was signed. */
+/** Client's reasons for not paying. Nothing was signed. */
 export type RefusalCode =
   | "no_allowed_offer"
   | "over_payment_cap"
@@ -114,7 +114,7 @@ export type RefusalCode =
   | "unsupported_version"
   | "insufficient_funds";
 
-/** The offer is outside of what the caller allows, or of what the account holds; nothing was signed and nothing is owed. */
+/** Offer that exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
 export class PaymentRefusedError extends Error {
   override readonly name = "PaymentRefusedError";
   readonly code: RefusalCode;

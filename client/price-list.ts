@@ -9,13 +9,13 @@ import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/money.ts
 import { x402Client, x402HTTPClient } from "@x402/fetch";
 import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
 
-/** Longest validity of a payment that the client signs; see `PayingFetchOptions`. */
+/** Max validity of a payment signed by the client; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;
 
-/** Above every amount of 256 bits. */
+/** Exceeds every 256-bit amount. */
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
-/** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing; a free resource is delivered. */
+/** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing; delivers a free resource. */
 export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
@@ -52,7 +52,7 @@ async function deliverFree(
   return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.write(body) };
 }
 
-/** Builds the limits that the options name: without named tokens any offered one is allowed, without a cap any price. */
+/** Builds the limits from the options: without tokens any offered token is allowed, without a cap any price. */
 async function buildLimits(
   { network, assets, decimals, maxAmount }: PayOptions,
   paymentRequired: PaymentRequired,
@@ -86,12 +86,12 @@ function judgePrices(
   }
 }
 
-/** Whether a server's values have exactly their form: only then do they go into a line that a person pastes into a shell. */
+/** Returns whether a server's values are strictly well-formed; only then are they included in a command that the user pastes into a shell. */
 function isPastable({ objection, network, asset }: OfferView): boolean {
   return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
 }
 
-/** Suggests options that allow the first of these offers. */
+/** Suggests options that allow the first offer. */
 function suggestOptions([offer]: readonly OfferView[]): string {
   if (offer === undefined) return "";
   const { price, amount, asset, network } = offer;
@@ -101,13 +101,13 @@ function suggestOptions([offer]: readonly OfferView[]): string {
   return `To pay it, add: --max-amount ${cap} --asset ${asset} --network ${network} --key-file <file>.${unknown}`;
 }
 
-/** Answer to a request without payment: the server's offers, or its response if it wants no payment. */
+/** Response to a request without payment: the server's offers, or the response itself if no payment is required. */
 type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
 
 /**
  * Requests a resource once, without payment.
  *
- * @throws {Error} when the server can't be reached, or requests payment in a form other than x402.
+ * @throws {Error} when the server is unreachable, or requests payment in a form other than x402.
  */
 async function requestPrice(
   url: string,

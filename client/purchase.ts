@@ -10,7 +10,7 @@ import { formatError, parseJson, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
-/** `tokens` is undefined without an RPC URL: a token's decimals then come from the options alone. */
+/** Dependencies of `purchase`. `tokens` is undefined without an RPC URL; token decimals then come only from the options. */
 export type PurchaseDependencies = Readonly<{
   fetch: Fetch;
   tokens: TokenReader | undefined;
@@ -19,18 +19,18 @@ export type PurchaseDependencies = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** End of a run, and the message about it. */
+/** Outcome of a run, and its message. */
 export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
 
-/** Reasons that sellers and facilitators give for an account that holds too little. */
+/** Reasons that sellers and facilitators give for an insufficient balance. */
 const tooLittle = /insufficient_(balance|funds)/;
-/** The reason for a payment whose nonce the token has taken. */
+/** Reasons given for a payment whose nonce was already used. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;
 
 /**
  * Buys one resource within the limits.
  *
- * @throws {TokenAmountError} when a limit has more digits than the token.
+ * @throws {TokenAmountError} when a limit has more decimal digits than the token.
  */
 export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
@@ -99,21 +99,21 @@ async function judgeFailure(url: string, error: unknown, { report, tokens }: Pur
   return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-/** Finds the server's reason to refuse: the settlement's, else the error in PAYMENT-REQUIRED. */
+/** Returns the server's reason for rejecting: the settlement's, else the error in PAYMENT-REQUIRED. */
 function findRefusalReason(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
     const reason = header === null ? undefined : decodePaymentRequiredHeader(header).error;
     return toPlainText(report.settlement()?.errorReason ?? reason ?? "without a reason");
   } catch {
-    // A header that can't be read says nothing; the status does.
+    // Ignore an unreadable header; the status is sufficient.
     return "without a reason";
   }
 }
 
 const errorBody = z.object({ error: z.string().optional(), message: z.string().optional() });
 
-/** Reads a seller's error, and its facilitator's message about the payment, if the body has any. */
+/** Reads the seller's error and the facilitator's message about the payment from the body, if present. */
 function readErrorBody(body: Uint8Array): Readonly<z.output<typeof errorBody>> {
   return errorBody.safeParse(parseJson(new TextDecoder().decode(body))).data ?? {};
 }
@@ -128,7 +128,7 @@ function describeMissingFunds(report: PayReport): string {
   );
 }
 
-/** Says what a signed payment without its resource may still cost, and until when; queries the chain if it can. */
+/** Describes what a signed payment without its resource may still cost, and until when; queries the chain if possible. */
 export async function describeUnfinishedPayment(
   payment: SignedPayment,
   tokens: TokenReader | undefined,

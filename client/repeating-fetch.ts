@@ -3,33 +3,30 @@ import { decodePaymentResponseHeader } from "@x402/core/http";
 import type { SettleResponse } from "@x402/core/types";
 import type { PaymentEvent } from "./payment-event.ts";
 
-/** The shape of the global `fetch`. */
+/** Type of the global `fetch`. */
 export type Fetch = typeof globalThis.fetch;
 
 /** Limits of {@link createRepeatingFetch}; times in milliseconds. */
 export type RepeatingFetchOptions = Readonly<{
-  /** Of one request, its body included. */
+  /** For one request, including its body. */
   requestTimeoutMs: number;
-  /** Of all attempts to learn one payment's outcome. */
+  /** For all attempts to determine one payment's outcome. */
   outcomeTimeoutMs: number;
-  /**
-   * The caller's own signal. It is kept next to the request, because the signal of a clone no longer follows it once the request
-   * in between was collected as garbage.
-   */
+  /** Caller's original signal. Kept with the request, because a clone's signal stops following it once the intermediate request is garbage-collected. */
   signal: AbortSignal | undefined;
 }>;
 
 const pauseMsMin = 250;
 const pauseMsMax = 5_000;
 
-/** Number of 5xx answers to one payment after which the last is returned: a server that stays broken is the caller's to judge. */
+/** Number of 5xx responses to one payment after which the last is returned; the caller decides how to handle a server that stays broken. */
 const serverErrorsMax = 4;
 
 /**
- * Creates a `fetch` with a deadline that sends a request with PAYMENT-SIGNATURE again, unchanged, while its outcome is unknown: the
- * connection broke, also within the body, the payment is still processed (409), its settlement is pending (202), the server is
- * busy (503), or it, or a proxy before it, failed (5xx, a few times). The token takes an authorization once (EIP-3009), so
- * that this can't charge twice; without it a charged client might get nothing.
+ * Creates a `fetch` with a deadline that resends a request with PAYMENT-SIGNATURE, unchanged, while its outcome is unknown: the connection
+ * broke (even within the body), the payment is still being processed (409), its settlement is pending (202), the server is busy (503), or
+ * it or a proxy in front of it failed (5xx, a few times). The token accepts an authorization once (EIP-3009), so resending can't charge
+ * twice; without it, a charged client might get nothing.
  */
 export function createRepeatingFetch(
   options: RepeatingFetchOptions,
@@ -91,7 +88,7 @@ function explainUnknown(response: Response): string | undefined {
   return undefined;
 }
 
-/** Whether the server failed. 503 with Retry-After is not a failure: the server works, and says when to retry. */
+/** Returns whether the server failed. 503 with Retry-After is not a failure: the server works, and specifies when to retry. */
 function isServerError({ status, headers }: Response): boolean {
   return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }
@@ -107,19 +104,19 @@ function readSettlement(response: Response): SettleResponse | undefined {
   try {
     return decodePaymentResponseHeader(header);
   } catch {
-    // A server's broken header is no reason to lose its response, which may have been paid.
+    // Don't lose a response that may have been paid for because of a malformed header.
     return undefined;
   }
 }
 
-/** Largest body that {@link bufferResponse} reads before it returns the response. */
+/** Max body size that {@link bufferResponse} reads before it returns the response. */
 const keptBytesMax = 67_108_864;
 
 /**
- * Reads a response's whole body, so that a broken connection shows here and not at the caller, and returns an equal response with it. A
- * body over 64 MiB is passed on while it comes: refusing what was paid for would be worse.
+ * Buffers a response's whole body, so that a broken connection shows here and not in the caller, and returns an equivalent response.
+ * Streams a body over 64 MiB instead, because rejecting a paid response would be worse.
  *
- * @throws what reading the body throws.
+ * @throws whatever reading the body throws.
  */
 export async function bufferResponse(response: Response): Promise<Response> {
   const { body, status, statusText, headers } = response;

@@ -4,21 +4,21 @@ import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
-/** Amount that a payment takes out of a budget: smallest units of a token with that many decimals. */
+/** Amount that a payment takes from a budget, in smallest units of a token with these decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
 /** Remaining budget of a paying fetch. */
 export type SpendingBudget = Readonly<{
   /**
-   * Takes a payment out of the budget before it is signed. It never comes back: a server could settle a signed payment until
-   * it expires, whatever it answered.
+   * Deducts a payment from the budget before it is signed. It is never refunded: a server could settle a signed payment until it expires,
+   * whatever it responded.
    *
-   * @throws {PaymentRefusedError} `over_total_cap` when less is left.
+   * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
    */
   spend(payment: Spending): void;
 }>;
 
-/** Creates a budget of `total`: in whole tokens, whatever the decimals of each, or in smallest units, whatever the token. */
+/** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in smallest units regardless of the token. */
 export function createSpendingBudget(total: TokenAmount): SpendingBudget {
   const measure = (payment: Spending) => (total.kind === "units" ? payment.units : convertToSharedScale(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
@@ -40,9 +40,9 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
 }
 
 /**
- * Converts an amount to the scale that all tokens share, of {@link decimalsMax} decimals.
+ * Converts an amount to the scale shared by all tokens, with {@link decimalsMax} decimals.
  *
- * @throws {PaymentRefusedError} `no_allowed_offer` if the token's decimals are not known.
+ * @throws {PaymentRefusedError} `no_allowed_offer` if the token's decimals are unknown.
  */
 function convertToSharedScale({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
@@ -53,10 +53,10 @@ function convertToSharedScale({ units, decimals }: Spending): bigint {
 }
 
 /**
- * Makes sure that the account holds the price, before anything is signed. A chain that does not answer stops no payment: the seller
- * checks, too.
+ * Verifies, before signing, that the account can pay the price. A chain that does not respond does not block the payment, because the
+ * seller checks too.
  *
- * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and need.
+ * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and required amount.
  */
 export async function requireFunds(
   { offer, decimals }: ChosenPayment,

@@ -1,7 +1,7 @@
 import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
 import { decimalsMax } from "#x402/money.ts";
 
-/** A token's contract. */
+/** Location of a token's contract. */
 export type TokenPlace = Readonly<{
   /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
   network: string;
@@ -9,29 +9,29 @@ export type TokenPlace = Readonly<{
   address: string;
 }>;
 
-/** A token that can't be read from its chain. The message names only the endpoint's host: its path may hold a key. */
+/** Failure to read a token from its chain. The message shows only the endpoint's host, because its path may contain a key. */
 export class TokenReadError extends Error {
   override readonly name = "TokenReadError";
   readonly code = "token_unreadable";
 }
 
-/** Reads tokens from a chain. Every method throws {@link TokenReadError} if the chain gives no usable answer. */
+/** Reads tokens from a chain. Every method throws {@link TokenReadError} if the chain returns no usable response. */
 export type TokenReader = Readonly<{
   decimals(token: TokenPlace): Promise<number>;
   symbol(token: TokenPlace): Promise<string>;
   /** Balance of an account, in smallest units. */
   balanceOf(token: TokenPlace, account: string): Promise<bigint>;
-  /** Whether the token has taken the authorization with that nonce (EIP-3009, `authorizationState`). */
+  /** Returns whether the token has used the authorization with that nonce (EIP-3009, `authorizationState`). */
   hasTaken(token: TokenPlace, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
 }>;
 
 const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
 
-/** Time limit of one request. */
+/** Timeout of one request. */
 const timeoutMs = 5_000;
 
 /**
- * Reads tokens by the JSON-RPC endpoint of their chain.
+ * Creates a reader that reads tokens from a chain's JSON-RPC endpoint.
  *
  * @example
  * import { tokenReader } from "gatehouse-evm/client";
@@ -87,7 +87,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   };
 }
 
-/** Describes a failure by its first line: the library's other lines show the whole URL. */
+/** Describes a failure by its first line, because the library's other lines contain the full URL. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");

@@ -2,7 +2,7 @@ import type { PaymentEvent } from "./payment-event.ts";
 import { toPlainText } from "./plain-text.ts";
 import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
 
-/** Reads a token's symbol from its contract, as one line of plain text; null, and an event, if the chain does not answer. */
+/** Reads a token's symbol from its contract, as one line of plain text; returns null and emits an event if the chain does not respond. */
 export async function readSymbol(
   token: TokenPlace,
   { tokens, onEvent }: Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>,

@@ -1,4 +1,4 @@
-/** A body that is larger than it may be. */
+/** A body that exceeds its size limit. */
 export class BodyTooLargeError extends Error {
   override readonly name = "BodyTooLargeError";
   readonly code = "body_too_large";
@@ -8,15 +8,14 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** A body as `node:http`, undici and `fetch` give it; null for an answer without one. */
+/** A body from `node:http`, undici or `fetch`; null for a response without a body. */
 export type Body = AsyncIterable<Uint8Array> | null;
 
 /**
- * Yields the chunks of a body as they arrive, `limitBytes` of them at most. Whoever stops reading, and the limit
- * itself, ends the body: its stream is destroyed, and its connection closed, because the rest of the body stands in the
- * way of whatever comes next on it.
+ * Yields the chunks of a body as they arrive, up to `limitBytes`. If the consumer stops reading or the limit is reached, the stream is
+ * destroyed and its connection closed, because the unread rest of the body would block the connection's next message.
  *
- * @throws {BodyTooLargeError} when there is more.
+ * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
 export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0;
@@ -28,9 +27,9 @@ export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerat
 }
 
 /**
- * Reads a whole body of at most `limitBytes`; ends it as {@link boundChunks} does.
+ * Reads a whole body of at most `limitBytes`; closes it as {@link boundChunks} does.
  *
- * @throws {BodyTooLargeError} when there is more.
+ * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
 export async function readBody(body: Body, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
@@ -41,7 +40,7 @@ export async function readBody(body: Body, limitBytes: number): Promise<Uint8Arr
 /**
  * Reads a whole body of at most `limitBytes` as UTF-8 text.
  *
- * @throws {BodyTooLargeError} when there is more.
+ * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
 export async function readText(body: Body, limitBytes: number): Promise<string> {
   return new TextDecoder().decode(await readBody(body, limitBytes));
@@ -50,7 +49,7 @@ export async function readText(body: Body, limitBytes: number): Promise<string> 
 /** The start of a body. */
 export type BodyStart = Readonly<{ bytes: Uint8Array<ArrayBuffer>; isTruncated: boolean }>;
 
-/** Reads the first `limitBytes` of a body. One that has more is ended as {@link boundChunks} ends it, and `isTruncated`. */
+/** Reads the first `limitBytes` of a body. A longer body is closed as by {@link boundChunks} and marked `isTruncated`. */
 export async function readBodyStart(body: Body, limitBytes: number): Promise<BodyStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -62,7 +61,7 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
   return { bytes: joinChunks(chunks), isTruncated: false };
 }
 
-/** Joins chunks. Not by `Buffer.concat`: a small result would share its memory with other buffers, and would not be a plain `Uint8Array`. */
+/** Joins chunks. Doesn't use `Buffer.concat`: a small result would share its memory with other buffers and would not be a plain `Uint8Array`. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;
@@ -73,13 +72,12 @@ function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Limits on reading an unwanted body. */
+/** Limits on draining an unwanted body. */
 export type DiscardLimits = Readonly<{ bytesMax: number; deadlineMs: number }>;
 
 /**
- * Reads the rest of a request's body and throws it away, so that a client that is still sending gets to read the answer: a
- * connection that closes at once is reset, and takes the answer with it (RFC 9112, section 9.6). Returns whether the body came
- * to its end within the limits.
+ * Reads and discards the rest of a request's body, so that a client that is still sending can read the response: closing the connection at
+ * once would reset it and lose the response (RFC 9112, section 9.6). Returns whether the body ended within the limits.
  */
 export async function discardBody(body: ReadableStream<Uint8Array> | null, limits: DiscardLimits): Promise<boolean> {
   if (body === null) return true;
@@ -93,7 +91,7 @@ export async function discardBody(body: ReadableStream<Uint8Array> | null, limit
   try {
     for (let size = 0; size <= limits.bytesMax;) {
       const { done, value } = await reader.read();
-      // A reader that is cancelled says the same.
+      // A cancelled reader reports `done` too.
       if (done) return !isLate;
       size += value.byteLength;
     }

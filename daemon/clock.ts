@@ -2,28 +2,28 @@ import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { skipMissing } from "./skip-missing.ts";
 
-/** Time, passed in: the wall clock for what people and files see, the monotonic clock for how long something took. */
+/** Injected time: the wall clock for users and files, the monotonic clock for durations. */
 export type Clock = Readonly<{
   /** Milliseconds since 1970; may jump. */
   wallMs: () => number;
-  /** Milliseconds since some instant; never jumps. */
+  /** Milliseconds since an arbitrary instant; never jumps. */
   monotonicMs: () => number;
 }>;
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
 
-/** A moment as the machine counts it since it was started; no clock that is set changes it. */
+/** A time counted from the machine's boot; setting a clock doesn't change it. */
 export type BootTime = Readonly<{
-  /** Differs after each start of the machine; undefined if the system does not say. */
+  /** Differs after each boot; undefined if the system doesn't report it. */
   bootId: string | undefined;
   sinceBootMs: number;
 }>;
 
-/** Linux' name of this start of the machine, the same in every container on it. */
+/** Linux's id of the current boot, the same in every container on the machine. */
 const bootIdPath = "/proc/sys/kernel/random/boot_id";
 
-/** Reads the machine's own count of time. */
+/** Reads the time since the machine's boot. */
 export function bootTime(): BootTime {
   return { bootId: readBootId(), sinceBootMs: uptime() * 1_000 };
 }

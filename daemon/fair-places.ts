@@ -1,9 +1,9 @@
 import { FairShares, type SharedPlace } from "./fair-shares.ts";
 
-/** A place until it is disposed of, or who has too many of them: the caller, or all together. */
+/** A slot, occupied until disposed of, or whose limit is exhausted: the caller's or the total. */
 export type Entry = Readonly<{ ok: true; place: Disposable } | { ok: false; full: "caller" | "all" }>;
 
-/** Places for work under way. Whoever has many of them gets no more while few are free; see {@link FairShares}. */
+/** Slots for work in flight. A caller with many slots gets no more while few are free; see {@link FairShares}. */
 export class FairPlaces {
   readonly most: number;
   readonly #shares: FairShares<SharedPlace>;

@@ -1,16 +1,16 @@
 import { KeyCounts } from "./key-counts.ts";
 
-/** Places that one caller may have for each that is left free. */
+/** Slots that a caller may use per free slot. */
 const sharePerFree = 3;
 
-/** A place (a connection, a call under way) as its user is noted on it: by the number that the count of its places has. */
+/** A slot (a connection, an in-flight call), marked with its caller's index in the slot counts. */
 export type SharedPlace = { share?: number | undefined };
 
 /**
- * Places that callers share, counted by caller. Whoever has more than three times as many as are free gets no further
- * one: alone a caller has about three quarters of them, two have three sevenths each, and some are free for whoever
- * comes next, who need not wait until long answers to others are through. (The threshold is that of Choudhury and
- * Hahne's for buffers that queues share, "Dynamic queue length thresholds for shared-memory packet switches", 1998.)
+ * Slots shared by callers, counted per caller. A caller with more than three times as many slots as are free gets no more: a single caller
+ * gets about three quarters of them, two callers three sevenths each, and some stay free for a new caller, who need not wait for long
+ * responses to others. (The threshold follows Choudhury and Hahne's for buffers shared by queues, "Dynamic queue length thresholds for
+ * shared-memory packet switches", 1998.)
  */
 export class FairShares<Place extends SharedPlace> {
   readonly #places: number;
@@ -21,12 +21,12 @@ export class FairShares<Place extends SharedPlace> {
     this.#places = places;
   }
 
-  /** Places that nobody has. */
+  /** Unused slots. */
   get free(): number {
     return this.#places - this.#taken;
   }
 
-  /** Whether a caller may have one more. Whoever has none may, as long as one is free. */
+  /** Checks whether a caller may take another slot. A caller without slots may, as long as one is free. */
   mayAcquire(caller: string): boolean {
     return this.#byCaller.get(caller) <= this.free * sharePerFree;
   }
@@ -36,7 +36,7 @@ export class FairShares<Place extends SharedPlace> {
     this.#taken += 1;
   }
 
-  /** A place is free again, or gone. */
+  /** Releases a slot; does nothing if it is already released. */
   release(place: Place): void {
     const { share } = place;
     if (share === undefined) return;

@@ -7,29 +7,29 @@ export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] 
 /** The error object of JSON-RPC 2.0 (section 5.1). */
 export type JsonRpcFailure = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** An endpoint's answer to one call. */
+/** An endpoint's response to a call. */
 export type JsonRpcAnswer = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
 
-/** Id of a call that is sent alone. */
+/** Id of a single call. */
 const loneId = 1;
 
-/** Writes one call; `id` comes back with its answer. */
+/** Serializes a call; its response repeats `id`. */
 export function writeCall({ method, params }: JsonRpcCall, id = loneId): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, params });
 }
 
-/** Writes calls as one request, or as a batch when there are several (section 6). Ids are the calls' places, from 0. */
+/** Serializes one call as a request, several as a batch (section 6). Ids are the calls' indexes, from 0. */
 export function writeCalls(calls: readonly JsonRpcCall[]): string {
   const requests = calls.map(writeCall);
   return requests.length === 1 ? (requests[0] ?? "") : `[${requests.join(",")}]`;
 }
 
 const failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() });
-// Some endpoints send both members, one of them null, as JSON-RPC 1.0 had it.
+// Some endpoints send both members, one of them null, as in JSON-RPC 1.0.
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
 const placed = response.extend({ id: z.number() });
 
-/** Text that came for one call: its answer, or what it is instead; `words` name the id that the call had, and the one that was found. */
+/** Text received for a call: its response, or what else it is; `words` describe the expected and the received id. */
 export type ReadAnswer = Readonly<
   | { kind: "answer"; answer: JsonRpcAnswer }
   | { kind: "not-json" | "not-json-rpc" }
@@ -37,8 +37,8 @@ export type ReadAnswer = Readonly<
 >;
 
 /**
- * Reads the answer to a call that `writeCall` wrote without an id. A response with another id answers another request (section 5); an error may
- * have none, where the endpoint could not read the request's.
+ * Parses the response to a call that `writeCall` wrote without an id. A response with another id belongs to another request (section 5); an
+ * error may lack an id if the endpoint could not read the request's.
  */
 export function readAnswer(text: string): ReadAnswer {
   const json = parseJson(text);
@@ -54,14 +54,14 @@ export function readAnswer(text: string): ReadAnswer {
   return { kind: "another-id", words: `the answer to another request (expected the id ${loneId}, found ${found})` };
 }
 
-/** The answers to a request by the calls' places, or the one error that refuses all of it. */
+/** The responses to a request by call index, or the single error that rejects all of it. */
 export type JsonRpcAnswers = Readonly<
   { ok: true; byPlace: ReadonlyMap<number, JsonRpcAnswer> } | { ok: false; error: JsonRpcFailure }
 >;
 
 /**
- * Reads the answer to what `writeCalls` wrote; a batch's answers may come in any order, and a call that was left out has none.
- * Undefined for text that is neither answers nor a refusal.
+ * Parses the response to what `writeCalls` wrote; a batch's responses may arrive in any order, and may be incomplete. Undefined for text
+ * that is neither responses nor an error for the whole request.
  */
 export function readAnswers(text: string): JsonRpcAnswers | undefined {
   const json = parseJson(text);
@@ -75,7 +75,7 @@ function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 
-/** Parses JSON text; undefined, which JSON has no text for, if it is not JSON. */
+/** Parses JSON text; returns undefined, which has no JSON text, if it isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

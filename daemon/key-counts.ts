@@ -1,6 +1,6 @@
 import { KeyPlaces } from "./key-places.ts";
 
-/** Counts by key. Only keys that count for something have a place, whose number stays theirs until then. */
+/** Counts by key. Only keys with a count above 0 have an index, which doesn't change until the count is 0. */
 export class KeyCounts {
   readonly #places = new KeyPlaces();
   readonly #counts: number[] = [];
@@ -11,20 +11,20 @@ export class KeyCounts {
     return place === undefined ? 0 : (this.#counts[place] ?? 0);
   }
 
-  /** Counts one more of a key. Returns the key's place. */
+  /** Increments a key's count. Returns the key's index. */
   increase(key: string): number {
     const place = this.#places.find(key) ?? this.#add(key);
     this.#counts[place] = (this.#counts[place] ?? 0) + 1;
     return place;
   }
 
-  /** Counts one less of a key, if it counts for something. */
+  /** Decrements a key's count if it is above 0. */
   decrease(key: string): void {
     const place = this.#places.find(key);
     if (place !== undefined) this.decreaseAt(place);
   }
 
-  /** Counts one less of the key that has this place. */
+  /** Decrements the count of the key at this index. */
   decreaseAt(place: number): void {
     const left = (this.#counts[place] ?? 0) - 1;
     this.#counts[place] = left;

@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 
-/** Most characters of a key that are hashed from either end, so that a long one costs no more than a look at it. */
+/** Max characters hashed at either end of a key, so that a long key costs no more. */
 const lookedAt = 128;
-/** Bits of a hash: so many that it is a small integer to V8, which takes no memory besides the object that holds it. */
+/** Bits of a hash, few enough for a V8 small integer, which takes no memory of its own. */
 const hashBits = 0x3fffffff;
-/** Start of each hash, which nobody who chooses keys knows. */
+/** Start of each hash, unknown to clients that choose keys. */
 const seed = randomInt(hashBits);
 /** Slots of the smallest table; a power of two. */
 const slotsAtFirst = 16;
@@ -13,27 +13,26 @@ let lastKey = "";
 let lastHash = seed;
 
 /**
- * Numbered places that have a key each, found by it. Of a client's address nearly each request may have another, and a Map would first
- * put each such key into V8's table of all strings, and make a new table for every so many of them. This is a table of hashes with open
- * addressing (linear probing, with deletion by moving back; Knuth, "The Art of Computer Programming", 6.4, algorithm R), which only
- * grows when more keys than ever have a place at a time.
+ * Assigns numbered places to keys and finds them by key. Nearly every request may have another client address as its key; a Map would first
+ * intern each key in V8's string table, and reallocate its own table regularly. This is a hash table with open addressing (linear probing,
+ * deletion by moving back; Knuth, "The Art of Computer Programming", 6.4, algorithm R), which grows only when the number of simultaneous
+ * keys reaches a new maximum.
  *
- * Keys are kept as they are. One that was cut out of a text keeps all of that in memory, one that was put together does not.
+ * Keys are stored uncopied. A key sliced from a text keeps the whole text in memory, a concatenated one does not.
  */
 export class KeyPlaces {
   readonly #keys: string[] = [];
   readonly #hashes: number[] = [];
-  /** Pairs of a key's hash and its place plus one, which is 0 in a free slot. */
+  /** Pairs of a key's hash and its place plus one; 0 marks a free slot. */
   #slots = new Int32Array(2 * slotsAtFirst);
   #mask = slotsAtFirst - 1;
   #size = 0;
 
-  /** Number of places that have a key. */
+  /** Number of places in use. */
   get size(): number {
     return this.#size;
   }
 
-  /** Finds the place of a key. */
   find(key: string): number | undefined {
     const hash = hashKey(key);
     const slots = this.#slots;
@@ -44,7 +43,7 @@ export class KeyPlaces {
     }
   }
 
-  /** Gives a place that has none a key that has no place. Places are numbered from 0, and a new one follows those before it. */
+  /** Assigns an unused place to a new key. Places are numbered from 0, without gaps. */
   add(key: string, place: number): void {
     const hash = hashKey(key);
     this.#keys[place] = key;
@@ -54,7 +53,7 @@ export class KeyPlaces {
     this.#fill(hash, place);
   }
 
-  /** Takes the key of a place away. */
+  /** Removes the key at a place. */
   delete(place: number): void {
     const mask = this.#mask;
     const slots = this.#slots;
@@ -64,7 +63,7 @@ export class KeyPlaces {
     while (slots[2 * free + 1] !== place + 1) free = (free + 1) & mask;
     for (let slot = (free + 1) & mask; slots[2 * slot + 1] !== 0; slot = (slot + 1) & mask) {
       const hash = slots[2 * slot] ?? 0;
-      // A hash is found as long as no slot is free from its first one to its own.
+      // A hash can be found as long as no slot between its first one and its own is free.
       if (((slot - hash) & mask) < ((slot - free) & mask)) continue;
       slots[2 * free] = hash;
       slots[2 * free + 1] = slots[2 * slot + 1] ?? 0;
@@ -91,7 +90,7 @@ export class KeyPlaces {
   }
 }
 
-/** Hashes a key (FNV-1a). A request needs that of its caller several times in a row: the last one is remembered. */
+/** Hashes a key (FNV-1a). A request hashes its caller's key several times in a row, so the last hash is cached. */
 function hashKey(key: string): number {
   if (key !== lastKey) {
     lastHash = computeHash(key);

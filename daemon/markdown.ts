@@ -1,4 +1,4 @@
-/** Formats a table in Markdown as lines, its columns padded as the formatter pads them. Cells stand as they are: see {@link escapeCell}. */
+/** Formats a Markdown table as lines, with columns padded as by the formatter. Doesn't escape cells: see {@link escapeCell}. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));
   const formatRow = (row: readonly string[]) =>
@@ -6,12 +6,12 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [formatRow(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(formatRow)];
 }
 
-/** Escapes text for a cell of a table, or a page: a bar would end the cell, and an angle bracket begin an element. */
+/** Escapes text for a table cell or a page: a bar would end the cell, and an angle bracket start an element. */
 export function escapeCell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }
 
-/** Wraps a paragraph, or an item of a list, whose later lines are indented. */
+/** Wraps a paragraph or a list item, indenting the item's continuation lines. */
 export function wrapLines(text: string): readonly string[] {
   const indent = text.startsWith("- ") ? "  " : "";
   const lines: string[] = [];
@@ -25,10 +25,10 @@ export function wrapLines(text: string): readonly string[] {
 }
 
 /**
- * Puts a text in place of the one that a page has between the comments `<!-- <mark>: … -->` and `<!-- /<mark> -->`.
+ * Replaces a page's text between the comments `<!-- <mark>: … -->` and `<!-- /<mark> -->`.
  *
- * @param page what the error calls the page.
- * @throws {Error} when it has no such comments.
+ * @param page the page's name in the error.
+ * @throws {Error} when the comments are missing.
  */
 export function withMarked(
   text: string,

@@ -1,12 +1,12 @@
-/** Bounds on what a memoised function keeps. */
+/** Limits on the cache of a memoised function. */
 export type MemoizeOptions = Readonly<{
-  /** Names; all are forgotten beyond that. */
+  /** Max names; when exceeded, all are dropped. */
   most: number;
-  /** Longest name that is kept, in characters; the value of a longer one is made each time. */
+  /** Max length of a cached name, in characters; the value of a longer one is computed each time. */
   nameLength: number;
 }>;
 
-/** Makes the value of a name once. Keeps a bounded number of them, because the names come from clients. */
+/** Memoises a function of a name. The cache is limited, because clients supply the names. */
 export function memoize<Value extends object | boolean>(
   { most, nameLength }: MemoizeOptions,
   make: (name: string) => Value,
@@ -24,7 +24,7 @@ export function memoize<Value extends object | boolean>(
   };
 }
 
-/** Copies a text into its own memory: on Node 24 a part that was cut from a text, such as a request's head, keeps all of it in memory. */
+/** Copies a text into its own memory: on Node 24, a slice of a text, such as a request's head, keeps the whole text in memory. */
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

@@ -1,15 +1,15 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { version } from "./version.ts";
 
-/** Time between two looks at the event loop's delay. The library's own, 10 ms, wakes an idle process a hundred times a second. */
+/** Interval between samples of the event loop's delay. The library's default, 10 ms, wakes an idle process a hundred times a second. */
 const loopTickMs = 100;
 
-/** Gauges of the library that are named as if they were counters; each is the sum of a metric of the same name without `_total`. */
+/** The library's gauges with counter names; each is the sum of the metric of the same name without `_total`. */
 const misnamed = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 /**
- * Creates a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Units stand in the metrics'
- * names (`_seconds`, `_bytes`, `_total`).
+ * Creates a service's metrics registry, with the process's own metrics, `gatehouse_build_info` and `gatehouse_time_seconds`. Metric names
+ * include units (`_seconds`, `_bytes`, `_total`).
  */
 export function createMetrics(service: string): Registry {
   const registry = new Registry();

@@ -18,15 +18,15 @@ const entry = z.object({
   stateDirectory: z.string().optional().describe("Of a sidecar"),
 });
 
-/** A service that runs on this machine, as it announced itself. */
+/** A service running on this machine, as announced by itself. */
 export type RunningService = Readonly<z.output<typeof entry>>;
 
-/** What the commands of this machine find a service by. */
+/** Data by which commands on this machine find a service. */
 export type Announcement = Omit<RunningService, "service" | "pid" | "stopPid">;
 
 /**
- * Announces a service until the result is disposed of, by a file that this user's commands read: in `RUNTIME_DIRECTORY` (systemd), `XDG_RUNTIME_DIR`, or
- * the user's state. A file whose process is gone counts for nothing.
+ * Announces a service until the result is disposed of, by a file that this user's commands read: in `RUNTIME_DIRECTORY` (systemd),
+ * `XDG_RUNTIME_DIR`, or the user's state directory. A file whose process has exited is ignored.
  *
  * @throws the file system's own error.
  */
@@ -39,7 +39,7 @@ export function announceService(service: RunningService, env: Variables): Dispos
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
 
-/** Announces this process's service until its resources are disposed of; one that can't be announced is found by its address alone. */
+/** Announces this process's service until its resources are disposed of; if that fails, the service can be found only by its address. */
 export function announceProcess(
   service: Omit<RunningService, "pid" | "stopPid">,
   { log, resources }: Readonly<{ log: Pick<Logger, "debug">; resources: AsyncDisposableStack }>,
@@ -53,7 +53,7 @@ export function announceProcess(
   }
 }
 
-/** Lists the services that run on this machine, as far as this user can read what they announced. */
+/** Lists the services running on this machine whose announcements this user can read. */
 export function listRunningServices(env: Variables): readonly RunningService[] {
   const found = listRuntimeDirectories(env).flatMap(listEntries);
   const running = found.filter(({ service }) => isRunning(service.pid));
@@ -70,12 +70,12 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
   ];
 }
 
-/** Removes what processes left that could not remove it themselves, such as killed ones. */
+/** Removes the files of processes that could not remove them, such as killed ones. */
 function removeLeftovers(directory: string): void {
   for (const { path, service } of listEntries(directory)) if (!isRunning(service.pid)) rmSync(path, { force: true });
 }
 
-/** Lists what services announced in a directory, with the files. */
+/** Lists the announcements in a directory, with their files. */
 function listEntries(directory: string) {
   return listFiles(directory).flatMap((path) => {
     const service = readEntry(path);
@@ -88,7 +88,7 @@ function listFiles(directory: string): readonly string[] {
     const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
     return names.map((name) => join(directory, name));
   } catch {
-    // It isn't there, or is another user's.
+    // It doesn't exist, or belongs to another user.
     return [];
   }
 }
@@ -97,7 +97,7 @@ function readEntry(path: string): RunningService | undefined {
   try {
     return entry.safeParse(parseJson(readFileSync(path, "utf8"))).data;
   } catch {
-    // Its service has just stopped, or it is another user's.
+    // Its service has just stopped, or it belongs to another user.
     return undefined;
   }
 }

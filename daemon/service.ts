@@ -23,48 +23,48 @@ import { findUserStateDirectory } from "./files/user-state-directory.ts";
 export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** Files that are read again as they change, with what is in force of each. */
+  /** Hot-reloaded files and their active content. */
   files: FilesLoaded;
-  /** The settings and files that the service runs with, as `/configuration` shows them. */
+  /** The active settings and files, as shown by `/configuration`. */
   configuration: () => ConfigurationInUse;
-  /** Knows the secrets and URLs of the settings; what is shown of a process goes through it. */
+  /** Knows the secrets and URLs of the settings; all output of the process passes through it. */
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
   resources: AsyncDisposableStack;
-  /** Aborts when the service is to stop. */
+  /** Aborts when the service must stop. */
   signal: AbortSignal;
-  /** Directory for state of the service that has no other place. */
+  /** Directory for state of the service without its own path. */
   userStateDirectory: string;
-  /** Names work that a stop waits for beyond `shutdown.graceMs`, because to cut it off would leave something half done. */
+  /** Registers work that a shutdown waits for beyond `shutdown.graceMs`, because interrupting it would leave it half done. */
   finishes: (work: UnfinishedWork) => void;
   /**
-   * Names the function that lets go of all that one process alone may hold, for a hand-over to a new process, while
-   * this one serves on. Called at most once; a service that names none holds nothing.
+   * Registers the function that releases all exclusive resources for a hot restart, while this process keeps serving. Called at most once;
+   * a service that doesn't register one has no exclusive resources.
    */
   yields: (release: () => Promise<void>) => void;
-  /** Whether another process takes this one's place while it still serves, so that what both write to has to be shared. */
+  /** Whether another process replaces this one while it still serves, so that both must share whatever they write to. */
   isHandedOver: boolean;
   /**
-   * Names the function that takes leave of clients once the next process serves: it resolves when no client is left,
-   * and the stop begins then. Called at most once; a service that names none is stopped at once, and lets what is under
-   * way end within `shutdown.graceMs`.
+   * Registers the function that drains clients once the next process serves: shutdown starts when it resolves, after the last client has
+   * disconnected. Called at most once; a service that doesn't register one is shut down at once, and drains work in flight within
+   * `shutdown.graceMs`.
    */
   leaves: (takeLeave: () => Promise<void>) => void;
 }>;
 
-/** Work that has begun and is to end; `withinMs` bounds how long a stop waits for it. */
+/** Work in progress that must finish; `withinMs` limits how long a shutdown waits for it. */
 export type UnfinishedWork = Readonly<{ what: string; done: Promise<unknown>; withinMs: number }>;
 
 /** URLs of a started service by name, e.g. `{ facilitator: "http://127.0.0.1:3000" }`. */
 export type ServiceReady = Readonly<{ urls: Readonly<Record<string, string>>; announced?: Announcement }>;
 
-/** A long-running process: its settings and how it starts. */
+/** A long-running process: its settings and its start function. */
 export type Service<Schema extends z.ZodObject> = Readonly<{
   definition: SettingsDefinition<Schema>;
   start(settings: z.output<Schema>, context: ServiceContext): Promise<ServiceReady>;
 }>;
 
-/** Settings that every service has (`defineSettings` adds them). */
+/** Settings of every service (added by `defineSettings`). */
 type CommonSettings = Readonly<{
   log: { level: string; format: LogFormat };
   start: { deadlineMs: number };
@@ -72,10 +72,10 @@ type CommonSettings = Readonly<{
 }>;
 
 /**
- * Runs a service until a signal stops it, and returns the process's exit status: 0 after a clean stop, 1 when settings are
- * bad, the start fails or takes longer than `start.deadlineMs`, or the stop takes longer than `shutdown.graceMs`
- * and what has to end before. A stop that comes while the service starts does not
- * wait for the start. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service takes requests.
+ * Runs a service until a signal stops it, and returns the process's exit status: 0 after a clean shutdown, 1 when settings are invalid, the
+ * startup fails or exceeds `start.deadlineMs`, or the shutdown exceeds `shutdown.graceMs` plus the time for work that must finish. A stop
+ * signal during startup doesn't wait for the startup. A parent with an IPC channel is sent `{ type: "ready", urls }` once the service
+ * accepts requests.
  */
 export async function runService<Schema extends z.ZodObject>(
   service: Service<Schema>,
@@ -98,7 +98,7 @@ export async function runService<Schema extends z.ZodObject>(
     const unfinished = new Set<UnfinishedWork>();
     const finishes = (work: UnfinishedWork) => {
       unfinished.add(work);
-      // Whoever began it reports what failed.
+      // The owner of the work reports its failure.
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
     const stateHome = findUserStateDirectory(process.env);
@@ -128,7 +128,7 @@ export async function runService<Schema extends z.ZodObject>(
       if (signal.aborted) return 0;
     }
     const startError = await serve(service, settings, context);
-    // What had begun before the start failed ends with the signal.
+    // The signal stops everything that started before the failure.
     if (startError !== undefined) left.abort("the start failed");
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {
@@ -144,7 +144,7 @@ export async function runService<Schema extends z.ZodObject>(
   }
 }
 
-/** Reports the settings file like every other file that is read again as it changes. */
+/** Reports the settings file like every other hot-reloaded file. */
 function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
   const setting = "settingsPath";
   handOver.followSettings(({ path, sha256, refused }) => {
@@ -155,7 +155,7 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
   });
 }
 
-/** Has the process stop when it has taken leave of its clients. */
+/** Stops the process once its clients are drained. */
 async function endAfter(
   takeLeave: (() => Promise<void>) | undefined,
   { left, log }: Readonly<{ left: AbortController; log: Logger }>,
@@ -168,7 +168,7 @@ async function endAfter(
   left.abort("handed over");
 }
 
-/** Turns the log to `debug` at a SIGUSR2 and back at the next one, so that a running service can be looked into without a restart. */
+/** Sets the log level to `debug` at a SIGUSR2 and back at the next one, to debug a running service without a restart. */
 function changeLevelOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {
@@ -180,7 +180,7 @@ function changeLevelOnSignal(log: Logger): void {
   });
 }
 
-/** Closes everything. Work that has to end has its own time for that before; a second signal ends the process at once. */
+/** Closes everything. Work that must finish first has its own time limit; a second signal exits the process at once. */
 async function stop(
   name: string,
   {
@@ -209,7 +209,7 @@ async function stop(
   await within(`stopping ${name}`, graceMs, closed);
 }
 
-/** Starts the service and waits for the stop; returns the error if it could not start. */
+/** Starts the service and waits for the stop signal; returns the error if the startup failed. */
 async function serve<Schema extends z.ZodObject>(
   service: Service<Schema>,
   settings: z.output<Schema>,
@@ -234,13 +234,13 @@ async function serve<Schema extends z.ZodObject>(
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
-  // A start that is cut off may still fail, because what it works with is being closed.
+  // An interrupted startup may still fail, because its resources are being closed.
   started.catch((error: unknown) => log.debug({ err: error }, "start cut off"));
   log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
   return undefined;
 }
 
-/** Settings name their service themselves. */
+/** Settings errors include the service's name. */
 function formatStartFailure(service: string, error: unknown): string {
   const lines = formatFailure(error);
   return (error instanceof SettingsError ? lines : lines.map((line) => `${service}: ${line}`)).join("\n");

@@ -1,4 +1,4 @@
-/** Returns undefined for the error of a file that does not exist, and throws any other: `await readFile(path).catch(skipMissing)`. */
+/** Returns undefined for a missing file's error, and rethrows any other: `await readFile(path).catch(skipMissing)`. */
 export function skipMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }

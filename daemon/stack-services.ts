@@ -1,34 +1,34 @@
-/** Port of a host by its name there: at the address that the public is given, or on loopback, for operators and for a proxy before it that has TLS. */
+/** A host's port by its name there: on the public address, or on loopback, for operators and for a TLS proxy in front of it. */
 type HostPort = Readonly<{ as: string; at: "public" | "loopback" }>;
 
-/** Properties of a service that are the same wherever it runs: in `npm start`, in a deployment, alone. */
+/** Properties of a service that don't depend on where it runs: in `npm start`, in a deployment, alone. */
 type ServiceRow = Readonly<{
-  /** The image that runs it; the devnet's node is run by the devnet's. What runs in one of Gatehouse's own has settings that a stack may set. */
+  /** The image that runs it; the devnet's image runs the devnet's node. Services in Gatehouse's own images have settings that a stack may set. */
   image: string;
-  /** The official image that a stack runs unless it names another, for all of its platforms. */
+  /** The default official image of a stack, for all of its platforms. */
   official?: string;
-  /** Its TCP ports by name: the default of its settings, and the one in its container. */
+  /** Its TCP ports by name: the default in its settings, and the one in its container. */
   ports: Readonly<Record<string, number>>;
-  /** Its ports that a host of containers publishes; the others are reached from other containers alone. */
+  /** Its ports published by a container host; the others are reachable only from other containers. */
   published?: Readonly<Record<string, HostPort>>;
-  /** The port that answers operators: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
+  /** The operator port: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
   operations?: string;
-  /** The port that answers `/metrics`, if that is not `operations`. */
+  /** The port of `/metrics`, if not `operations`. */
   metrics?: string;
-  /** Whether samples keep the labels that they come with; a Pushgateway's have the job that they were pushed under. */
+  /** Whether samples keep their original labels; a Pushgateway's have the job that they were pushed under. */
   honorLabels?: true;
-  /** Effect of its absence while it is replaced, as a clause. Absent: whoever replaces it needs no warning. */
+  /** Effect of its absence while it is replaced, as a clause. Absent: no warning needed. */
   without?: string;
-  /** Effects of its hand-over to changed settings, as the end of a sentence. Absent: it is never handed over. */
+  /** Effects of a hot restart with changed settings, as the end of a sentence. Absent: no hot restarts. */
   handOver?: string;
-  /** Kind of its data that nobody can make again, chain data or a ledger: a stack has them in a volume named `<service>-<kind>`. */
+  /** Kind of its irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
   keeps?: "workspace" | "ledger" | "data";
 }>;
 
 /**
- * The services of a stack, a row each, by the name that containers, Kubernetes objects and scrape jobs are made of. Settings take their default ports from
- * here, and so do a deployment, `gatehouse stack`, `gatehouse doctor` and Prometheus. Numbers are the specification's where it has one ("Limits", the
- * samples of `node.conf` and `monitor_config`).
+ * The services of a stack, one row each, by the name from which containers, Kubernetes objects and scrape jobs derive theirs. The default
+ * ports of settings, deployments, `gatehouse stack`, `gatehouse doctor` and Prometheus come from here. Numbers follow the specification
+ * where it defines them ("Limits", the samples of `node.conf` and `monitor_config`).
  */
 export const stackServices = {
   node: {
@@ -108,7 +108,7 @@ export const stackServices = {
   },
 } as const satisfies Readonly<Record<string, ServiceRow>>;
 
-/** The paths at which every service answers operators, at its `operations` port. */
+/** Operator paths of every service, at its `operations` port. */
 export const operatorPaths = {
   live: "/livez",
   ready: "/readyz",
@@ -130,19 +130,19 @@ type PublishedBy<Row> = Row extends { published: infer Ports extends Readonly<Re
   ? Ports[keyof Ports]["as"]
   : never;
 
-/** Name of a port that a host publishes. */
+/** Name of a port published by a host. */
 export type HostPortName = PublishedBy<(typeof stackServices)[StackServiceName]>;
 
-/** Port of a service that a host publishes. */
+/** Port of a service published by a host. */
 export type PublishedPort = HostPort & Readonly<{ service: StackServiceName; port: string; as: HostPortName }>;
 
-/** The services that have settings of Gatehouse's, even if a real node takes the devnet's place. */
+/** The services with Gatehouse settings, even if a real node replaces the devnet. */
 export type SettableService = NamedByImage<(typeof ownImages)[number]>;
 
-/** The services that answer operators. */
+/** The services with an operator port. */
 export type OperatedService = Having<"operations">;
 
-/** The services that Prometheus scrapes. */
+/** The services scraped by Prometheus. */
 export type ScrapedService = OperatedService | Having<"metrics">;
 
 const ownImages = ["gatehouse", "devnet", "node"] as const;
@@ -151,17 +151,17 @@ const names = Object.keys(stackServices) as StackServiceName[];
 
 const rows: Readonly<Record<StackServiceName, ServiceRow>> = stackServices;
 
-/** Finds the row of a service, with whatever a row may have. */
+/** Returns a service's row, with all optional properties. */
 export function findServiceRow(name: StackServiceName): ServiceRow {
   return rows[name];
 }
 
-/** Lists all services, in the order of the table. */
+/** Lists all services, in table order. */
 export function listStackServices(): readonly StackServiceName[] {
   return names;
 }
 
-/** Lists the ports that a host publishes, in the order of the table. */
+/** Lists the ports published by a host, in table order. */
 export function listPublishedPorts(): readonly PublishedPort[] {
   return names.flatMap((service) =>
     Object.entries(rows[service].published ?? {}).map(([port, { as, at }]) => ({
@@ -173,29 +173,29 @@ export function listPublishedPorts(): readonly PublishedPort[] {
   );
 }
 
-/** Lists the services that have settings of Gatehouse's, in the order of the table. */
+/** Lists the services with Gatehouse settings, in table order. */
 export function listSettableServices(): readonly SettableService[] {
   return names.filter((name): name is SettableService => ownImages.some((own) => own === stackServices[name].image));
 }
 
-/** Lists the services that answer operators, and the port at which they do by default. */
+/** Lists the services with an operator port, and its default. */
 export function listOperatedServices(): readonly Readonly<{ name: OperatedService; port: number }>[] {
   return names.filter(isOperatedService).map((name) => ({ name, port: findOperationsPort(name) }));
 }
 
-/** Lists the services that Prometheus scrapes, in the order of the table. */
+/** Lists the services scraped by Prometheus, in table order. */
 export function listScrapedServices(): readonly ScrapedService[] {
   return names.filter(
     (name): name is ScrapedService => "operations" in stackServices[name] || "metrics" in stackServices[name],
   );
 }
 
-/** Whether a name is that of a service that answers operators. */
+/** Checks whether a name is that of a service with an operator port. */
 export function isOperatedService(name: string): name is OperatedService {
   return names.some((known) => known === name && "operations" in stackServices[known]);
 }
 
-/** Finds the port at which a service answers operators by default. */
+/** Returns the default operator port of a service. */
 export function findOperationsPort(name: OperatedService): number {
   const { operations, ports } = rows[name];
   const port = operations === undefined ? undefined : ports[operations];

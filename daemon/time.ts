@@ -2,22 +2,22 @@ import { systemClock, type Clock } from "./clock.ts";
 import type { Logger } from "./log/log.ts";
 
 /**
- * Waits for `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects, and leaves neither timer nor
- * listener behind. A dependency wherever a test would have to wait.
+ * Waits for `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects, and cleans up its timer and listener.
+ * Injected wherever a test would have to wait.
  */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** The pause of the machine's timer. The process stays alive until it is over. */
+/** A pause by the system timer. Keeps the process alive until it is over. */
 export const pause: Pause = (ms, signal) => wait(ms, signal, true);
 
-/** The pause of work in the background: a process that has nothing else to do ends during it. */
+/** A pause for background work: doesn't keep the process alive. */
 export const pauseInBackground: Pause = (ms, signal) => wait(ms, signal, false);
 
 async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): Promise<void> {
   if (signal?.aborted === true) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => resolve();
-  // The global timer, which tests can replace; that of node:timers/promises can't be.
+  // The global timer, which tests can replace, unlike that of node:timers/promises.
   const timer = setTimeout(end, ms);
   if (!ref) timer.unref();
   signal?.addEventListener("abort", end, { once: true });
@@ -26,15 +26,15 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
   signal?.removeEventListener("abort", end);
 }
 
-/** A pause of one loop that can be cut short. */
+/** An interruptible pause for a loop. */
 export type WakeablePause = Readonly<{
-  /** Waits; returns at once when `wake` was called since the last wait. */
+  /** Waits; returns at once if `wake` was called since the last wait. */
   wait: (ms: number) => Promise<void>;
-  /** Ends the wait in progress, or else the next one before it begins. */
+  /** Ends the wait in progress, or else the next one before it starts. */
   wake: () => void;
 }>;
 
-/** Creates a pause for one loop. */
+/** Creates an interruptible pause for one loop. */
 export function createWakeablePause(waitFor: Pause = pause): WakeablePause {
   let isAwake = false;
   let current: AbortController | undefined;
@@ -57,17 +57,17 @@ export function createWakeablePause(waitFor: Pause = pause): WakeablePause {
 /** A task to repeat. */
 export type PollOptions = Readonly<{
   name: string;
-  /** Called with an error of the task, after it is logged: whatever the task said before is not known to be so any more. */
+  /** Called with a task error after it is logged: the task's previous result may no longer be valid. */
   failed: (error: unknown) => void;
   /** From the end of one run to the start of the next; a function is called after each run. */
   intervalMs: number | (() => number);
-  /** Ends the polling and is handed to the task. */
+  /** Stops the polling; also passed to the task. */
   signal: AbortSignal;
 }>;
 
 /**
- * Runs a task at once and then `intervalMs` after each end of it, so that it never overlaps itself. An error of the task is logged, handed to `failed`
- * and does not end the polling. Resolves when the signal has aborted and the run in progress has ended.
+ * Runs a task at once and then `intervalMs` after each run ends, so that runs never overlap. Logs an error of the task, passes it to
+ * `failed` and continues. Resolves when the signal has aborted and the run in progress has ended.
  */
 export async function poll(
   { name, failed, intervalMs, signal }: PollOptions,
@@ -87,14 +87,14 @@ export async function poll(
   }
 }
 
-/** Interval between the looks of {@link waitUntil}, and when it gives up: after a time, by a signal, or whichever comes first. */
+/** Interval between the checks of {@link waitUntil}, and when it gives up: after a time, by a signal, or whichever comes first. */
 export type WaitOptions = Readonly<
   { everyMs: number } & ({ withinMs: number; signal?: AbortSignal } | { withinMs?: number; signal: AbortSignal })
 >;
 
 /**
- * Looks at once, and then `everyMs` after each look, until one finds what is waited for, `withinMs` is over, or the signal aborts. Returns what
- * the last look found, right or not; an error of a look ends the wait.
+ * Checks at once, and then `everyMs` after each check, until a check succeeds, `withinMs` is over, or the signal aborts. Returns the last
+ * check's result, successful or not; an error of a check ends the wait.
  */
 export async function waitUntil<T>(
   look: () => T | Promise<T>,
@@ -111,7 +111,7 @@ export async function waitUntil<T>(
   }
 }
 
-/** A wait that took longer than it may. */
+/** A wait that exceeded its deadline. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
   readonly code = "deadline_exceeded";
@@ -124,7 +124,7 @@ export class DeadlineError extends Error {
 /**
  * Waits for `work`, but no longer than `deadlineMs`.
  *
- * @throws {DeadlineError} naming `what` when the time is over; `work` itself goes on unless it watches a signal.
+ * @throws {DeadlineError} with `what` when the deadline expires; `work` itself continues unless it observes a signal.
  */
 export async function within<T>(what: string, deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -138,14 +138,13 @@ export async function within<T>(what: string, deadlineMs: number, work: Promise<
   }
 }
 
-/** Parts that {@link createRunningTimeout} and {@link pauseWhileRunning} count a time in. */
+/** Parts into which {@link createRunningTimeout} and {@link pauseWhileRunning} divide a time. */
 const runningParts = 10;
 
 /**
- * Creates a time limit that counts the time in which this process ran. While the process stands still (it was stopped,
- * got no CPU, or its event loop was busy) no more than a tenth of the limit goes by, so that an answer that arrived
- * meanwhile is read before the time is over: whoever sent it does not count as silent. Aborts with a `TimeoutError`, as
- * `AbortSignal.timeout` does, and keeps no process alive.
+ * Creates a timeout that counts only the time in which this process runs. While the process is stalled (stopped, without CPU, or with a
+ * busy event loop), at most a tenth of the timeout elapses, so that a response that arrived meanwhile is read before the timeout: its
+ * sender doesn't count as silent. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and doesn't keep the process alive.
  */
 export function createRunningTimeout(ms: number): AbortSignal {
   const over = new AbortController();
@@ -161,33 +160,33 @@ export function createRunningTimeout(ms: number): AbortSignal {
   return over.signal;
 }
 
-/** Waits for as much of the time in which this process ran, or until the signal aborts, whichever comes first; never rejects. */
+/** Waits for `ms` of time in which this process runs, or until the signal aborts, whichever comes first; never rejects. */
 export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promise<void> {
   for (let part = 0; part < runningParts && !signal.aborted; part += 1) await pause(ms / runningParts, signal);
 }
 
-/** First and longest wait between attempts. */
+/** First and max wait between attempts. */
 export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
 /**
- * Computes the wait after so many failures in a row, in milliseconds: twice as long after each. For whoever tries
- * alone; many use {@link createBackoff}.
+ * Computes the wait after a number of consecutive failures, in milliseconds: doubles after each. For a single client; many clients use
+ * {@link createBackoff}.
  */
 export function doubleWait(failures: number, { initialMs, maxMs }: BackoffOptions): number {
   return Math.min(initialMs * 2 ** (failures - 1), maxMs);
 }
 
-/** Waits between attempts that fail one after another. */
+/** Waits between consecutive failed attempts. */
 export type Backoff = Readonly<{
-  /** The wait after one more failure, in milliseconds. */
+  /** Records a failure, and returns the wait in milliseconds. */
   nextMs: () => number;
-  /** An attempt has succeeded: the next failure is a first one. */
+  /** Records a success: the next failure counts as the first. */
   reset: () => void;
 }>;
 
 /**
- * Doubles the wait with each failure, and takes up to half of it away by chance, so that many who lost the same peer do not come
- * back to it at the same moments (exponential backoff with jitter). `random` gives numbers from 0 up to 1.
+ * Creates a backoff that doubles the wait with each failure, and randomly subtracts up to half of it, so that many clients that lost the
+ * same peer don't reconnect simultaneously (exponential backoff with jitter). `random` returns numbers from 0 up to 1.
  */
 export function createBackoff(
   options: BackoffOptions,

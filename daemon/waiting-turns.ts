@@ -1,35 +1,35 @@
-/** Something that waits for its turn, and its caller. */
+/** A ticket in the queue, and its caller. */
 type Waiting = Readonly<{ call: Readonly<{ caller: string }> }>;
 
-/** Most tickets that wait, in all and in one caller's queue. */
+/** Max waiting tickets, in total and per caller. */
 export type QueueBounds = Readonly<{ queuedCalls: number; queuedCallsPerCaller: number }>;
 
 /**
- * Calls that wait for something that all callers share. Callers are served by turns and each caller's calls in their order, so that a caller
- * with a thousand calls waiting delays another by one of them. What several callers wait for stands in the queue of each, and is served at the
+ * Calls waiting for a shared resource. Callers are served round-robin, and each caller's calls in order, so that a caller with a thousand
+ * waiting calls delays another by only one of them. A ticket shared by several callers is in the queue of each, and is served at the
  * earliest of their turns.
  */
 export class WaitingTurns<Ticket extends Waiting> {
-  /** In the order of turns: whoever was served last stands last. */
+  /** In round-robin order: the caller served last comes last. */
   readonly #byCaller = new Map<string, Set<Ticket>>();
-  /** All that wait, each with the callers in whose queues it stands. */
+  /** All waiting tickets, each with the callers whose queues contain it. */
   readonly #callersOf = new Map<Ticket, string | Set<string>>();
 
   get size(): number {
     return this.#callersOf.size;
   }
 
-  /** Number of tickets that wait in one caller's queue. */
+  /** Returns the number of tickets in a caller's queue. */
   sizeOf(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0;
   }
 
-  /** Whether a caller may not add a ticket. */
+  /** Checks whether the limits prevent a caller from adding a ticket. */
   isFull(caller: string, { queuedCalls, queuedCallsPerCaller }: QueueBounds): boolean {
     return this.size >= queuedCalls || this.sizeOf(caller) >= queuedCallsPerCaller;
   }
 
-  /** Returns the first in one caller's queue. */
+  /** Returns the first ticket in a caller's queue. */
   first(caller: string): Ticket | undefined {
     return this.#byCaller.get(caller)?.values().next().value;
   }
@@ -64,7 +64,7 @@ export class WaitingTurns<Ticket extends Waiting> {
     }
   }
 
-  /** Takes out the next in turn of those whose callers may be served; the others keep their turns. */
+  /** Removes and returns the next ticket in round-robin order whose caller may be served; the others keep their positions. */
   next(mayServe: (caller: string) => boolean): Ticket | undefined {
     for (const [caller, own] of this.#byCaller) {
       if (!mayServe(caller)) continue;

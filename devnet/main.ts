@@ -5,7 +5,7 @@ import { startNode } from "./node/node.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { devnetSettings } from "./settings.ts";
 
-/** The devnet node in the foreground, for containers: makes or updates the workspace and runs the node in it. */
+/** The devnet node in the foreground, for containers: creates or updates the workspace and runs its node. */
 export const devnet: Service<typeof devnetSettings.schema> = {
   definition: devnetSettings,
   async start(settings, { log, resources, signal }) {

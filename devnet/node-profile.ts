@@ -3,19 +3,19 @@ import { z } from "zod";
 import { findFamily, type NodeFamily } from "#node/families.ts";
 
 /**
- * Manners of the node: `standard` helps whoever develops against it, `strict` gives nothing that the specification does not promise, `pharos` has the names,
- * places and manners of the public family.
+ * Behavior of the node: `standard` helps developers, `strict` provides only what the specification promises, `pharos` has the names, paths
+ * and behavior of the public family.
  */
 export const nodeProfile = z.enum(["standard", "strict", "pharos"]);
 
 export type NodeProfile = z.output<typeof nodeProfile>;
 
-/** Finds the family that a node of a profile is of. */
+/** Finds the node family of a profile. */
 export function findFamilyOfProfile(profile: NodeProfile): NodeFamily {
   return findFamily(profile === "pharos" ? "pharos" : "generic");
 }
 
-/** Derives the commit that a version's programs say they were built from: the family's own for a version that its row names, else a made-up one. */
+/** Derives the commit that a version's programs report: the family's own for a version listed in its row, else a made-up one. */
 export function deriveCommit(version: string, { commits }: NodeFamily): string {
   const [known] = Object.entries(commits).find(([, release]) => release === version) ?? [];
   return known ?? hash("sha256", version).slice(0, commitDigits);

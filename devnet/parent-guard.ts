@@ -1,14 +1,14 @@
 import { accessSync, constants } from "node:fs";
 
-/** Paths of util-linux's `setpriv`; no other program of that name is run. */
+/** Paths of util-linux's `setpriv`; no other program with that name is run. */
 const guards = ["/usr/bin/setpriv", "/bin/setpriv", "/usr/local/bin/setpriv"];
 
 /** A program and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
 /**
- * Wraps `command` so that it ends with this process, however this process ends (Linux's PR_SET_PDEATHSIG, see prctl(2)).
- * Returns it unchanged if the machine has no `setpriv`.
+ * Wraps `command` so that it is killed when this process exits for any reason (Linux's PR_SET_PDEATHSIG, see prctl(2)). Returns it
+ * unchanged on machines without `setpriv`.
  */
 export function guardByParent(command: Command): Command {
   const guard = findParentGuard();

@@ -7,20 +7,19 @@ import type { NodeParameters } from "./workspace/node-parameters.ts";
 import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
 import type { Workspace } from "./workspace/workspace.ts";
 
-/** The devnet's settings, parsed. */
 export type DevnetSettings = z.output<typeof devnetSettings.schema>;
 
-/** A node that is ready to be started: by its own `ops`, or in the foreground. */
+/** A node ready to start: by its own `ops`, or in the foreground. */
 export type PreparedNode = Readonly<{ workspace: Workspace; parameters: NodeParameters }>;
 
-/** Makes sure that the devnet's chain can run. @throws {StartupError} with the command that installs anvil. */
+/** Checks that the devnet's chain can run. @throws {StartupError} with the command that installs anvil. */
 export function requireAnvil(): void {
   findAnvil();
 }
 
 /**
- * Makes the workspace that the settings describe, or updates one that is there. A node that `ops` starts there ends with
- * the process `ownerPid`, however that ends, unless it has ended before.
+ * Creates the workspace that the settings describe, or updates an existing one. A node that `ops` starts there exits with the process
+ * `ownerPid`, unless that process exited before the node started.
  */
 export async function prepareNode(
   settings: DevnetSettings,

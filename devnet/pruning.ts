@@ -5,13 +5,13 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { keptStates } from "./anvil/chain-snapshot.ts";
 
-/** Versions behind the newest that pruning keeps (specification, "PruneInfo"). */
+/** Number of versions behind the newest that pruning retains (specification, "PruneInfo"). */
 const reservedWindowVersions = 100_000;
 
-/** Versions that a block makes: so many that the window holds the blocks whose states the chain keeps, and no other. */
+/** Versions per block, chosen so that the window covers exactly the blocks whose states the chain retains. */
 const versionsPerBlock = reservedWindowVersions / keptStates;
 
-/** Versions that the pruner removes at most while one block is made, when it has fallen behind: those of 1,000 blocks. */
+/** Max versions that the pruner removes per mined block when it has fallen behind: those of 1,000 blocks. */
 const prunedVersionsPerBlockMax = 1_000 * versionsPerBlock;
 
 /** Output of `node_cli prune --get`. */
@@ -23,14 +23,13 @@ export type PruneInfo = Readonly<{
   real_prune_reserved_version: number;
 }>;
 
-/** Block since which auto-pruning is on; undefined if it never was. No command turns it off. */
+/** Block at which auto-pruning was enabled; undefined if it never was. No command disables it. */
 export type PruneState = Readonly<{ enabledAtBlock: number | undefined }>;
 
 /**
- * Builds a devnet node's pruning at a block. Each block is {@link versionsPerBlock} versions of the storage, counted from the
- * 100,000 that the genesis takes, so that all three version numbers advance with the blocks from the first one on: everything
- * older than the reserved window is to go (`prune_reserved_version`), and the pruner follows at a bounded speed
- * (`real_prune_reserved_version`).
+ * Builds a devnet node's pruning info at a block. Each block counts as {@link versionsPerBlock} storage versions, on top of the 100,000 of
+ * the genesis, so that all three version numbers advance from the first block on: everything older than the reserved window is due for
+ * removal (`prune_reserved_version`), and the pruner follows at a limited speed (`real_prune_reserved_version`).
  */
 export function buildPruneInfo({ enabledAtBlock }: PruneState, block: number): PruneInfo {
   const flushed = reservedWindowVersions + block * versionsPerBlock;
@@ -45,16 +44,16 @@ export function buildPruneInfo({ enabledAtBlock }: PruneState, block: number): P
   };
 }
 
-/** The pruning of a running node. */
+/** Pruning of a running node. */
 export type Pruning = Readonly<{
   info(): PruneInfo;
-  /** Turns auto-pruning on, for good: it is on disk when this returns. */
+  /** Enables auto-pruning permanently; persisted to disk before this returns. */
   enable(): Promise<void>;
 }>;
 
 const stateSchema = z.object({ enabledAtBlock: z.int().min(0) });
 
-/** Reads the state that an earlier run of the node left in `meta_path`, and goes on from there. */
+/** Restores the state that an earlier run of the node saved in `meta_path`. */
 export async function openPruning(metaDirectory: string, head: () => number): Promise<Pruning> {
   const path = join(metaDirectory, "auto-prune.json");
   let state: PruneState = await readState(path);

@@ -7,7 +7,7 @@ import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
 
-/** A port in node.conf, where other programs read it: none that the operating system picks. */
+/** A port in node.conf, where other programs read it: it can't be picked by the operating system. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");
@@ -15,7 +15,7 @@ const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x
 /** Settings that most deployments set. */
 const essentials = ["profile", "node.version", "workspace.directory", "node.httpPort"];
 
-/** Settings of the devnet node: what it is, and what a new `node.conf` says. */
+/** Settings of the devnet node: its profile and version, and the content of a new `node.conf`. */
 export const devnetSettings = defineSettings("devnet", essentials, {
   profile: nodeProfile
     .default("standard")

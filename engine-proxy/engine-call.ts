@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 
-/** A request to the engine as a caller made it. */
+/** Request to the engine as received from the caller. */
 export type EngineRequest = Readonly<{ method: string; url: string; body: string }>;
 
-/** Request that the proxy itself sends to the engine; of the caller's text it holds only what was checked. */
+/** Request that the proxy sends to the engine; contains only validated parts of the caller's request. */
 export type EngineCall = Readonly<{
   kind: "inspect" | "restart" | "exec-create" | "exec-start" | "exec-inspect";
   method: "GET" | "POST";
@@ -12,21 +12,21 @@ export type EngineCall = Readonly<{
   body: string | undefined;
 }>;
 
-/** Bounds of what passes: one container, and one program in one directory of it. */
+/** Limits of what the proxy forwards: one container, and one program in one of its directories. */
 export type EngineRules = Readonly<{
   container: string;
   /** File name of the node's command-line tool in `binDirectory`. */
   nodeCli: string;
-  /** The only directory that the tool is run in. */
+  /** The only directory that the tool may run in. */
   binDirectory: string;
-  /** The only value that the tool's `--c` may have. */
+  /** The only value allowed for the tool's `--c`. */
   configArgument: string;
   stopTimeoutMaxSeconds: number;
-  /** Whether this proxy made the exec of that id. */
+  /** Returns whether this proxy created the exec with that id. */
   isKnownExec: (id: string) => boolean;
 }>;
 
-/** The call that a request stands for, or why it is refused. */
+/** The call that a request maps to, or why it is rejected. */
 export type EngineDecision = Readonly<{ call: EngineCall }> | Readonly<{ refused: string }>;
 
 const version = /^\/v1\.\d{1,3}(?=\/)/;
@@ -45,10 +45,10 @@ const execBody = z.strictObject({
 const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.literal(false).optional() });
 
 /**
- * Decides whether a request may reach the engine. Three things may: inspect the one container, restart it, and run the node's
- * command-line tool in it with one of the specification's command lines ("Node command line"). Program, directory and configuration
- * file are this proxy's, not the caller's: a caller that can write to a volume of the node would otherwise choose a program there.
- * Everything else is refused, and the engine gets a request built from checked values only.
+ * Decides whether a request may reach the engine. Three requests may: inspect the one container, restart it, and run the node's
+ * command-line tool in it with one of the specification's command lines ("Node command line"). The proxy, not the caller, sets program,
+ * directory and configuration file: otherwise a caller with write access to one of the node's volumes could choose a program there.
+ * Everything else is rejected, and the engine only gets requests built from validated values.
  */
 export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
   if (!request.url.startsWith("/") || request.url.length > 1_024)
@@ -92,7 +92,7 @@ function restart(path: string, query: string, rules: EngineRules): EngineDecisio
 }
 
 function createExec(path: string, text: string, rules: EngineRules): EngineDecision {
-  // No schema here takes undefined, which stands for text that is not JSON.
+  // No schema here accepts undefined, which represents text that is not JSON.
   const parsed = execBody.safeParse(parseJson(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -121,7 +121,7 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
   });
 }
 
-/** The specification's command lines, with and without `--c` (v0.11 and later, and before). */
+/** Returns whether this is one of the specification's command lines, with `--c` (v0.11 and later) or without (before). */
 function isNodeCommand(
   [program, ...args]: readonly string[],
   { nodeCli, configArgument }: Pick<EngineRules, "nodeCli" | "configArgument">,
@@ -152,15 +152,15 @@ function followExec({
   return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
 }
 
-/** Answer as a caller sees it. */
+/** Response as sent to a caller. */
 export type ShownAnswer = Readonly<Record<string, unknown>>;
 
-/** Most characters of the engine's own error text that a caller is shown. */
+/** Max characters of the engine's error text sent to a caller. */
 const messageMax = 500;
 
 const failure = z.object({ message: z.string().transform((text) => text.slice(0, messageMax)) });
 
-/** Fields that are shown of each JSON answer: those that the sidecar needs, never the container's environment, mounts or labels. */
+/** Fields of each JSON response that callers get: those that the sidecar needs, never the container's environment, mounts or labels. */
 const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>>> = {
   inspect: z.object({ State: z.object({ Status: z.string(), Running: z.boolean(), StartedAt: z.string() }) }),
   "exec-create": z.object({ Id: z.string().regex(/^[0-9a-f]{12,64}$/) }),
@@ -168,8 +168,8 @@ const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>
 };
 
 /**
- * Cuts an answer of the engine to what a caller may see (Engine API: ContainerInspect, ContainerExec, ExecInspect; ErrorResponse from
- * status 400 on). Returns undefined for an answer of another shape, which is shown to nobody.
+ * Filters an engine response down to what a caller may see (Engine API: ContainerInspect, ContainerExec, ExecInspect; ErrorResponse from
+ * status 400 on). Returns undefined for a response of any other shape, which is never sent to a caller.
  */
 export function showAnswer(kind: EngineCall["kind"], status: number, text: string): ShownAnswer | undefined {
   const schema = status < 400 ? shown[kind] : failure;

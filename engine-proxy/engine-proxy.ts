@@ -17,26 +17,26 @@ import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts"
 import { createCallLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
-/** Largest answer of the engine that is read to be cut; an inspection names every mount and variable. */
+/** Max size of an engine response that is read for filtering; an inspection lists every mount and variable. */
 const answerLimitBytes = 1_048_576;
 
-/** Most characters of a refused call's URL that a log line shows; a whole URL may have 16 KiB. */
+/** Max characters of a rejected call's URL in a log line; a whole URL may have 16 KiB. */
 const loggedUrlCharacters = 200;
 
-/** Connections that are held for each request that may be in flight; further ones are closed. */
+/** Open connections allowed per permitted in-flight request; further connections are closed. */
 const connectionsPerRequest = 4;
 
-/** Running engine proxy. Disposing of it closes the socket and waits for requests in flight. */
+/** Running engine proxy. Disposing of it closes the socket and waits for in-flight requests. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 
-/** Limit of calls and the words of its refusal: `reached` says how often the call was made, `noun` which call has to wait. */
+/** Call limit and the wording of its rejection: `reached` states how often the call was made, `noun` which call has to wait. */
 type Bound = Readonly<{ limit: CallLimit; reached: string; noun: string }>;
 
 type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
 type Proxy = Readonly<{
   settings: EngineProxySettings;
   execs: KnownExecs;
-  /** Limit of each kind of call that costs the engine or the node something. */
+  /** Limit for each kind of call that costs the engine or the node something. */
   bounds: Partial<Record<EngineCall["kind"], Bound>>;
   enginePath: string;
   log: BoundedLog;
@@ -45,8 +45,8 @@ type Proxy = Readonly<{
 }>;
 
 /**
- * Serves a Unix socket that lets three things through to the Docker Engine (see {@link decideEngineCall}) and answers 403 to all
- * else, in the Engine API's own error shape.
+ * Serves a Unix socket that forwards three kinds of request to the Docker Engine (see {@link decideEngineCall}) and responds 403 to
+ * everything else, in the Engine API's error shape.
  */
 export async function startEngineProxy(settings: EngineProxySettings, deps: Dependencies): Promise<EngineProxy> {
   const requests = new Counter({
@@ -69,7 +69,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   const limits = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
-    // How often node:http looks; by default only every 30 s.
+    // How often node:http checks for timeouts; the default is every 30 s.
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
   };
   const server = createServer(limits, (incoming, response) => {
@@ -84,7 +84,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
       refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
   });
-  // Idle ones, too, are descriptors; the sidecar keeps a few.
+  // Idle connections use descriptors too; the sidecar keeps a few.
   server.maxConnections = connectionsPerRequest * requestsInFlight;
   const { socketPath } = settings.listen;
   if (existsSync(socketPath)) rmSync(socketPath);
@@ -100,7 +100,7 @@ function buildBounds({ container, nodeCli, restartsPerHour, execsPerMinute }: En
       reached: `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour)`,
       noun: "restart",
     },
-    // Each is kept by the engine until it has run, and forgotten by nobody if it never does.
+    // The engine keeps each exec until it has run, and never removes one that does not run.
     "exec-create": {
       limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, readMonotonicMs),
       reached: `${nodeCli} was requested ${execsPerMinute} times within a minute (execsPerMinute)`,
@@ -123,7 +123,7 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
     response.writeHead(200, { "Content-Type": proxy.metrics.contentType }).end(body);
     return;
   }
-  // Not destroyed with its connection when it is too large: the refusal still has to be written there.
+  // Keeps the connection open when the body is too large: the rejection still has to be written to it.
   const stream = incoming.iterator({ destroyOnReturn: false });
   const { bytes, isTruncated } = await readBodyStart(stream, proxy.settings.listen.bodyLimitBytes);
   if (isTruncated) {
@@ -155,7 +155,7 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   await answerFromEngine(proxy, decision.call, response);
 }
 
-/** Sends the call to the engine and answers with what the caller may see: a program's output as it comes, everything else cut ({@link showAnswer}). */
+/** Sends the call to the engine and responds with what the caller may see: a program's output is streamed, everything else filtered ({@link showAnswer}). */
 async function answerFromEngine(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const answer = await passOnCall(proxy, call, response);
   const status = answer.statusCode ?? 502;
@@ -180,7 +180,7 @@ async function answerFromEngine(proxy: Proxy, call: EngineCall, response: Server
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
 }
 
-/** Returns the engine's answer. All of it has to be passed on within `answerTimeoutMs`: one that comes byte by byte is no answer. */
+/** Returns the engine's response. All of it must be forwarded within `answerTimeoutMs`, so that a response that trickles in byte by byte fails. */
 function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
   const { answerTimeoutMs } = proxy.settings;
   return new Promise<IncomingMessage>((resolve, reject) => {

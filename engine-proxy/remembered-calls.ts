@@ -1,12 +1,12 @@
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
-/** Bound of calls within a sliding window. */
+/** Max calls within a sliding window. */
 export type CallLimit = Readonly<{
-  /** Counts a call and returns 0, or returns the seconds until the next one is allowed. */
+  /** Counts a call and returns 0, or returns the seconds until the next call is allowed. */
   acquire: () => number;
 }>;
 
-/** Creates a sliding window. `monotonicMs` is a clock that no change of the time of day moves. */
+/** Creates a sliding window. `monotonicMs` is a clock unaffected by changes of the time of day. */
 export function createCallLimit(
   { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
   monotonicMs: () => number,
@@ -23,13 +23,13 @@ export function createCallLimit(
   };
 }
 
-/** Most execs that are remembered; a caller that made more no longer needs the oldest. */
+/** Max execs remembered; a caller that made more no longer needs the oldest. */
 const execsMax = 256;
 
-/** Execs that this proxy made: only they may be started or inspected through it. */
+/** Execs created by this proxy: only these may be started or inspected through it. */
 export type KnownExecs = Readonly<{ add(id: string): void; has(id: string): boolean }>;
 
-/** Creates an empty, bounded memory of execs. */
+/** Creates an empty, bounded store of exec ids. */
 export function createKnownExecs(): KnownExecs {
   const ids = new Set<string>();
   return {

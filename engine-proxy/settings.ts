@@ -5,7 +5,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 /** Settings that most deployments set. */
 const essentials = ["engine", "listen.socketPath"];
 
-/** Settings of the engine proxy: its engine, its one container, and the calls that may reach it. */
+/** Settings of the engine proxy: its engine, its one container, and the allowed calls. */
 export const engineProxySettings = defineSettings("engine-proxy", essentials, {
   engine: z
     .string()

@@ -109,7 +109,7 @@ const operations: readonly ApiOperation[] = [
   },
 ];
 
-/** Operations of the facilitator's port for payments. */
+/** Operations on the facilitator's payment port. */
 export const facilitatorApi: Api = {
   title: "Gatehouse facilitator",
   description: "Verifies x402 version 2 payments and settles them on the chain.",

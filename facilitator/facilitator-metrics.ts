@@ -2,33 +2,33 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { LedgerComparison } from "./settlement/comparison/ledger-comparison.ts";
 import type { JsonRpcObserver } from "./chain/batching-client.ts";
 
-/** State that is read when metrics are requested. */
+/** State read on each metrics request. */
 type MeteredState = Readonly<{
   inFlight: () => number;
   oldestMs: () => number;
-  /** Undefined in a replica that does not settle now. */
+  /** Undefined in a replica that is not settling. */
   nextNonce: () => number | undefined;
-  /** In the chain's native currency; `undefined` before the chain was first asked. */
+  /** In the chain's native currency; `undefined` before the first query. */
   signerBalance: () => number | undefined;
-  /** Result of comparing the ledger with the chain; `undefined` before the first look, and in a replica that does not settle. */
+  /** Result of comparing the ledger with the chain; `undefined` before the first check, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
 }>;
 
 /** Metrics of the facilitator's operations and state. */
 export type FacilitatorMetrics = Readonly<{
-  /** Starts a measurement; call the result with the outcome: `valid`, `settled`, a reason code, or the error's code. */
+  /** Starts a measurement; call the returned function with the outcome: `valid`, `settled`, a reason code, or the error's code. */
   startVerify: () => (outcome: string) => void;
   startSettle: () => (outcome: string) => void;
   observeRpc: JsonRpcObserver;
-  /** Adds what the signer paid for the gas of a settlement, in the chain's native currency; the payee is one of the settings, or `other`. */
+  /** Adds the signer's gas cost of a settlement, in the chain's native currency; the payee is one from the settings, or `other`. */
   addGasCost: (payee: string, paid: number) => void;
-  /** Adds the gauges that read the facilitator's state. */
+  /** Registers the gauges that read the facilitator's state. */
   watch: (state: MeteredState) => void;
 }>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Registers the facilitator's metrics. Label values come from closed lists, never from requests. */
+/** Registers the facilitator's metrics. Label values come from fixed sets, never from requests. */
 export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetrics {
   const verify = new Histogram({
     name: "gatehouse_facilitator_verify_duration_seconds",

@@ -30,7 +30,7 @@ import { computeGasCost } from "./settlement/track/mined-gas.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
 
-/** Parsed settings of a facilitator, without those of its process and listener: the resource server runs one in its own process. */
+/** Parsed settings of a facilitator, without those of its process and listener, because the resource server runs one in its own process. */
 export type FacilitatorOptions = Pick<
   FacilitatorSettings,
   "chain" | "signer" | "assets" | "payees" | "ledger" | "settlement"
@@ -38,70 +38,73 @@ export type FacilitatorOptions = Pick<
 
 const { shape } = facilitatorSettings.schema;
 
-/** Default settings, for a facilitator that is created without reading settings for it. */
+/** Default settings for a facilitator created without its own settings. */
 export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "ledger" | "settlement">> = {
   chain: shape.chain.parse({}),
   ledger: shape.ledger.parse({}),
   settlement: shape.settlement.parse({}),
 };
 
-/** The process's side of a facilitator. */
+/** Dependencies that the process provides to a facilitator. */
 export type FacilitatorDependencies = Readonly<{
   log: Logger;
-  /** Gets each settlement before anybody else does. */
+  /** Receives each settlement before any other consumer. */
   audit?: AuditLog | undefined;
   metrics: Registry;
-  /** Milliseconds since 1970, as `Date.now` has them: for what is stored, and what is held against an authorization's times. */
+  /** Milliseconds since 1970, as in `Date.now`; used for stored times and for comparison with an authorization's times. */
   clock: () => number;
-  /** Milliseconds since some instant, which no clock that is set changes: for how long something took. */
+  /** Milliseconds since an arbitrary instant, unaffected by clock changes; used for durations. */
   monotonicMs: () => number;
-  /** Aborts when the process is to stop: calls of `settle` that wait are answered within `settlement.drainMs` then. */
+  /** Aborts when the process is stopping; waiting calls of `settle` then get a response within `settlement.drainMs`. */
   signal: AbortSignal;
-  /** Whether another process takes this one's place while it still serves: the two share the ledger. Default: it is this one's alone, unless it is a database. */
+  /**
+   * Whether a hot restart runs another process next to this one, with a shared ledger. Default: this process uses the ledger exclusively,
+   * unless it is a database.
+   */
   isHandedOver?: boolean | undefined;
 }>;
 
 /**
- * Verifies and settles x402 version 2 payments by the schemes that are known (`x402/schemes.ts`), with EIP-3009 on one EVM chain.
+ * Verifies and settles x402 version 2 payments with the known schemes (`x402/schemes.ts`), using EIP-3009 on one EVM chain.
  *
- * `verify` and `settle` take what a client sent, unparsed or as this process has read it, and throw
- * - `MalformedPaymentError` when it has not the shape of a payment (HTTP 400),
- * - `ChainError` when the node can't be queried or gives no usable answer (HTTP 500), which says nothing about the payment,
- * - `OverloadError` when too many settlements are under way (HTTP 503),
- * - `StoreError` when the ledger can't be used now (HTTP 503): settle the same payment again to learn its outcome.
+ * `verify` and `settle` accept the client's payload, unparsed or already parsed by this process, and throw
+ * - `MalformedPaymentError` when it is not a well-formed payment (HTTP 400),
+ * - `ChainError` when the node can't be queried or returns no usable response (HTTP 500), which implies nothing about the payment,
+ * - `OverloadError` when too many settlements are in flight (HTTP 503),
+ * - `StoreError` when the ledger is unavailable (HTTP 503): settle the same payment again to learn its outcome.
  */
 export type Facilitator = AsyncDisposable &
   Readonly<{
-    /** The account that submits settlements; it has to hold native currency. */
+    /** Account that submits settlements; it needs native currency for gas. */
     signer: `0x${string}`;
-    /** CAIP-2 name of the chain, e.g. `eip155:1672`. */
+    /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
     network: `eip155:${number}`;
     /**
-     * Checks whether the payment would settle now. One whose settlement was begun is valid only for the sale that owns
-     * it, or while nobody does. Changes nothing.
+     * Checks whether the payment would settle now. A payment whose settlement has started is valid only for the sale that owns it, or while
+     * it has no owner. Changes nothing.
      */
     verify: Operations["verify"];
     /**
-     * Settles a payment, at most once however often and from wherever it is called for the same payment. The first caller owns it;
-     * every other one gets `duplicate_settlement` with the transaction. `settlement_pending` with a `transaction` means that the
-     * outcome is not known yet; call again with the same payment, as the same caller, to get it. It is never right to ask the
-     * client for another payment then. See `caller.ts` for what a caller is answered twice.
+     * Settles a payment at most once, however often and from wherever it is called. The first caller owns it; every other caller gets
+     * `duplicate_settlement` with the transaction. `settlement_pending` with a `transaction` means that the outcome is still unknown; to
+     * get it, call again with the same payment, as the same caller. Never ask the client for another payment then. See `caller.ts` for
+     * which responses a caller can get twice.
      */
     settle: Operations["settle"];
     supported: Operations["supported"];
-    /** The reason why the signer can't pay for a settlement now; undefined if it can. */
+    /** Returns why the signer can't pay for a settlement now; undefined if it can. */
     shortage: () => string | undefined;
     readiness: () => Readiness;
-    /** Leaves settling to the process that takes this one's place. Calls of `settle` get their outcome all the same, from the ledger. */
+    /** Transfers settling to the successor process. Calls of `settle` still get their outcome, from the ledger. */
     yieldTerm: () => Promise<void>;
   }>;
 
 /**
- * Creates a facilitator: opens its ledger, connects to the chain, and takes up settlements that an earlier process began. Disposing
- * of it ends all that; abort `signal` first, so that callers who wait are answered.
+ * Creates a facilitator: opens its ledger, connects to the chain, and resumes settlements that an earlier process started. Disposal stops
+ * all of this; abort `signal` first, so that waiting callers get a response.
  *
- * @throws {StartupError} when the node is on another chain than `chain.id` or has other tokens than `assets` there, or when the
- * ledger can't be used.
+ * @throws {StartupError} when the node is on another chain than `chain.id` or its tokens differ from `assets`, or when the ledger can't be
+ * used.
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
@@ -147,7 +150,7 @@ export async function createFacilitator(
   if (webSocketUrl !== undefined) {
     resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
   }
-  // Ends first as well: what still waits for a node that hangs must not hold up the stop; it is journalled.
+  // Also disposed first: calls still waiting for a hanging node must not delay shutdown; they are journaled.
   resources.use(rpc);
   const { inFlight, oldestMs, nextNonce, comparison } = engine;
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
@@ -174,7 +177,7 @@ export async function createFacilitator(
   };
 }
 
-/** Opens the client of the node, whose batches are as large as nodes of its chain take. */
+/** Creates the node client, with the batch size that nodes of its chain accept. */
 function connectToNode(
   {
     id,
@@ -188,7 +191,7 @@ function connectToNode(
 }
 
 /**
- * Requires that the signer can pay for a settlement: a payment that is called valid will be settled.
+ * Requires that the signer can pay for a settlement, because a payment reported as valid will be settled.
  *
  * @throws {ChainError} when it can't.
  */
@@ -197,7 +200,7 @@ function requireFundedSigner({ shortage }: Pick<ChainWatch, "shortage">): void {
   if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
 }
 
-/** Creates the meter of what the signer pays for the gas of settlements, by payee. */
+/** Creates the meter of the signer's gas costs of settlements, by payee. */
 function createGasMeter(
   { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
   {
@@ -213,7 +216,7 @@ function createGasMeter(
   };
 }
 
-/** Lists the tokens that are settled, by address in lower case. */
+/** Lists the accepted tokens, by lowercase address. */
 function listAcceptedAssets({ assets, chain }: FacilitatorOptions): ReadonlyMap<string, AcceptedAsset> {
   const separated = assets.map((asset) => ({
     ...asset,

@@ -19,12 +19,12 @@ import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
 import { OverloadError } from "./settlement/settlement-bound.ts";
 
-/** Facilitator that the routes offer over HTTP. */
+/** Facilitator served over HTTP by the routes. */
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
-  /** Keys of those who may verify and settle; undefined: everybody may. */
+  /** API keys allowed to verify and settle; undefined allows everyone. */
   apiKeys: ApiKeys | undefined;
-  /** Largest body of a request, and the memory that bodies are held in until they are answered. */
+  /** Max size of a request body, and max memory for bodies buffered until their response. */
   bodyLimitBytes: number;
   memory: MemoryBudget;
   log: Logger;
@@ -35,15 +35,15 @@ type Operation = "verify" | "settle";
 const overloadRetrySeconds = 1;
 
 /**
- * Adds `POST /verify`, `POST /settle`, `GET /supported` and `GET /health` (specification, "x402 facilitator"). A verdict about a
- * payment is 200; everything else is an error status with `{error}`, so that no fault of the chain can pass for a verdict.
+ * Adds `POST /verify`, `POST /settle`, `GET /supported` and `GET /health` (specification, "x402 facilitator"). A verdict about a payment is
+ * 200; everything else is an error status with `{error}`, so that a chain failure can't be mistaken for a verdict.
  */
 export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies): void {
   const answering = { ...dependencies, lines: createBoundedLog(dependencies.log) };
   app.post("/verify", (c) => answer(c, "verify", answering));
   app.post("/settle", (c) => answer(c, "settle", answering));
   app.get("/supported", (c) => {
-    // What is settled here is not a secret; but who shows a key that is wrong learns it before the first sale.
+    // The supported kinds are not secret, but a caller with a wrong key learns of it before the first sale.
     const known = readSeller(c, dependencies.apiKeys);
     if (!known.ok && known.key === "wrong") return refuseKey(c, known.key);
     return c.json(dependencies.facilitator.supported());
@@ -115,7 +115,7 @@ function readBody(text: string): Body {
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, which may hold a signature.
+    // The parser's message quotes the body, which may contain a signature.
     throw new MalformedPaymentError(
       "body",
       "is not JSON; expected an object with paymentPayload and paymentRequirements",
@@ -142,7 +142,7 @@ function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode;
   }
   if (error instanceof OverloadError) return { status: 503, message: error.message };
   if (error instanceof StoreError) {
-    // The driver's text names servers and users, which are the operator's business.
+    // The driver's message includes server and user names, which only the operator may see.
     return { status: 503, message: "the ledger can't be used now; send the same payment again in a moment" };
   }
   if (error instanceof AbandonedError) return { status: 503, message: error.message };

@@ -20,7 +20,7 @@ import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
-/** The facilitator as a process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
+/** Facilitator process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
@@ -34,7 +34,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const port = followPort(signal);
     const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(boundProcessConnections(listen, { metrics }));
-    // Before the port for payments, so that it outlives it: a stop is seen here while settlements under way are answered.
+    // Opened before the payment port, so that it outlives it and shows the shutdown while in-flight settlements complete.
     const operations = resources.use(
       await listenForOperations(
         {

@@ -20,13 +20,13 @@ import {
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** Keys of 16 to 256 visible characters, between white space or commas. */
+/** Keys of 16 to 256 visible characters, separated by white space or commas. */
 const apiKeys = z
   .string()
   .regex(/^[\s,]*[!-+\--~]{16,256}([\s,]+[!-+\--~]{16,256})*[\s,]*$/)
   .meta({ expected: "keys of 16 to 256 visible characters without a comma, one a line or separated by commas" });
 
-/** A token that payments may be made in: its contract, its EIP-712 domain (`name`, `version`; see EIP-3009), and the least amount in its smallest unit. */
+/** Accepted payment token: its contract, its EIP-712 domain (`name`, `version`; see EIP-3009), and the min amount in its smallest unit. */
 const asset = z.strictObject({
   address,
   name: z.string().min(1),
@@ -152,7 +152,7 @@ const verification = section({
 /** Settings that most deployments set. */
 const essentials = ["payees", "chain.rpcUrl", "chain.id"];
 
-/** All settings of the facilitator. The signing key and at least one asset are required; all else has a default. */
+/** All settings of the facilitator. The signing key and at least one asset are required; everything else has a default. */
 export const facilitatorSettings = defineSettings(
   "facilitator",
   essentials,
@@ -205,7 +205,7 @@ export const facilitatorSettings = defineSettings(
       compareIntervalMs: z
         .int()
         .min(1_000)
-        // GatehouseLedgerMismatch waits for five minutes: several looks have to agree in them.
+        // GatehouseLedgerMismatch waits for five minutes, which must include several consistent checks.
         .max(75_000)
         .default(60_000)
         .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
@@ -217,5 +217,5 @@ export const facilitatorSettings = defineSettings(
   { auditLog: removedAuditLog },
 );
 
-/** The facilitator's settings, parsed. */
+/** Parsed settings of the facilitator. */
 export type FacilitatorSettings = Readonly<z.output<typeof facilitatorSettings.schema>>;

@@ -7,26 +7,26 @@ import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { CallHistory, sumCalls, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
-/** Time between two looks. */
+/** Interval between two checks. */
 const intervalMs = 2_000;
 
-/** Window by which calls are judged, and the longer one for few calls. */
+/** Window over which calls are evaluated, and the longer one used when there are few calls. */
 const windowMs = 60_000;
 const longWindowMs = 600_000;
-/** Fewest calls of a window that prove anything, unless they fail. */
+/** Min calls in a window for a verdict, unless they fail. */
 const fewCalls = 20;
 /** Number of failures, and share of the calls, from which callers notice. */
 const noticedFailures = 10;
 const noticedShare = 0.05;
-/** Share below which a wrong condition is right again: in between it stays what it was. */
+/** Failure share below which the condition recovers; in between, it keeps its status. */
 const settledShare = 0.01;
-/** Methods that a message names, those with the most failures first. */
+/** Max methods listed in a message, those with the most failures first. */
 const namedMethods = 3;
 
 export type CallsWatchDependencies = Readonly<{
   /** Returns the calls since the start. */
   traffic: () => Promise<Traffic>;
-  /** Whether the gateway serves and its node answers: if not, other conditions say so, and callers are refused. */
+  /** Returns whether the gateway serves and its node responds: if not, other conditions report that, and calls are rejected. */
   isServing: () => boolean;
   board: Pick<ConditionBoard, "get" | "set">;
   clock: Clock;
@@ -37,8 +37,9 @@ export type CallsWatchDependencies = Readonly<{
 const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
 
 /**
- * Sets `CallsSucceeding` by the outcomes of the calls of the last minute, or of the last ten minutes if few came; ends with the signal. While the
- * gateway does not serve, refused calls are not counted, and the condition stays what it was, unless it blames a node that is away now.
+ * Sets `CallsSucceeding` from the outcomes of the calls of the last minute, or of the last ten minutes if there were few; stops on the
+ * signal. While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless it blames a node that
+ * is now away.
  */
 export async function watchCalls(
   { traffic, isServing, board, clock, log, signal }: CallsWatchDependencies,
@@ -82,11 +83,11 @@ const notJudged: ConditionReport<"CallsSucceeding"> = {
 };
 
 /**
- * Derives whether callers get answers, by the calls of a window. The node's health checks may be answered while its reads
- * fail, and a serving gateway may have no room: no other condition shows either.
+ * Derives from the calls of a window whether callers get responses. The node's health checks may succeed while its reads fail, and a
+ * serving gateway may be out of capacity: no other condition shows either.
  *
- * @param before the condition's status at the last look: it changes only for a reason, and not because the callers rest.
- * @returns undefined if too few calls came so far to say anything.
+ * @param before the condition's status at the last check: it changes only for a reason, not because callers are idle.
+ * @returns undefined if there were too few calls so far for a verdict.
  */
 export function deriveCallsCondition(
   recent: RecentCalls,

@@ -1,4 +1,4 @@
-/** An error as JSON-RPC carries it; `data`, if there is any, is JSON text. */
+/** JSON-RPC error; `data`, if present, is JSON text. */
 export type RpcError = Readonly<{ code: number; message: string; data?: string }>;
 
 /** Codes of JSON-RPC 2.0 (section 5.1), EIP-1474 (`limitExceeded`) and geth (`timeout`, `responseTooLarge`). */
@@ -18,8 +18,8 @@ export const rpcCodes = {
 export const reservedCodes = { lowest: -32_768, highest: -32_000 } as const;
 
 /**
- * The gateway's own errors. Texts are geth's where geth has one, because clients match on them. What may be retried unchanged says "rate limit": a client
- * that gets it in a batch, with HTTP 200, looks for that (Subsquid's and alloy's do).
+ * The gateway's own errors. Messages are geth's where geth has one, because clients match on them. Errors that may be retried unchanged
+ * contain "rate limit": clients that get one in a batch, with HTTP 200, match on it (Subsquid's and alloy's do).
  */
 export const rpcErrors = {
   parse: { code: rpcCodes.parse, message: "parse error" },
@@ -59,7 +59,7 @@ export const rpcErrors = {
   },
 } as const satisfies Record<string, RpcError>;
 
-/** Errors that a client gets when a call to the node fails. */
+/** Errors returned to a client when a call to the node fails. */
 export const nodeFailureErrors = {
   timeout: rpcErrors.timeout,
   tooLarge: rpcErrors.responseTooLarge,
@@ -70,50 +70,50 @@ export const nodeFailureErrors = {
   limited: rpcErrors.nodeLimits,
 } as const satisfies Record<string, RpcError>;
 
-/** Reason for which a call to the node failed; `slowReader`: the client did not take its answer, and other callers needed the connection. */
+/** Reason why a call to the node failed; `slowReader`: the client did not read its response, and other callers needed the connection. */
 export type NodeFailure = keyof typeof nodeFailureErrors;
 
-/** Returns the seconds after which to send a call again that failed because too many came; undefined for any other failure. */
+/** Returns the seconds after which to retry a call that failed because there were too many; undefined for any other failure. */
 export function findRetryAfterSeconds(failure: NodeFailure): number | undefined {
   return failure === "queueFull" || failure === "limited" ? 1 : undefined;
 }
 
-/** Errors that a client gets in place of an answer that could not be collected whole. */
+/** Errors returned to a client instead of a response that could not be buffered completely. */
 export const collectionErrors = {
   broken: rpcErrors.nodeUnavailable,
   tooLong: rpcErrors.responseTooLarge,
   tooMuchHeld: rpcErrors.tooMuchHeld,
 } as const satisfies Record<string, RpcError>;
 
-/** Reason for which an answer could not be collected whole: it was cut short, is longer than allowed, or memory ran short. */
+/** Reason why a response could not be buffered completely: it was cut short, exceeds the limit, or memory ran short. */
 export type CollectionFailure = keyof typeof collectionErrors;
 
 const shownMethodLength = 100;
 
-/** Error for a method that is unknown, or not for this caller: both look the same, so that nothing is learned from the difference. */
+/** Returns the error for a method that is unknown or not allowed for this caller: both look the same, so that the difference reveals nothing. */
 export function methodNotFound(method: string): RpcError {
   const shown = cutName(method);
   const end = shown === method ? "" : "...";
   return { code: rpcCodes.methodNotFound, message: `the method ${shown}${end} does not exist/is not available` };
 }
 
-/** Error for a call that is too large, or has too much in it. */
+/** Returns the error for a call that is too large or contains too many values. */
 export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {
   const message = `request too large: one call may have ${callBytes} bytes, and ${callValues} values, keys and escaped characters`;
   return { code: rpcCodes.invalidRequest, message };
 }
 
-/** Error for parameters that are larger than the method can need. */
+/** Returns the error for parameters larger than the method can need. */
 export function paramsTooLarge(method: string, bytes: number, limitBytes: number): RpcError {
   return invalidParams(`params too large: ${bytes} bytes, limited to ${limitBytes} bytes for ${method}`);
 }
 
-/** Error for a parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
+/** Returns the error for a parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
 export function invalidParams(message: string): RpcError {
   return { code: rpcCodes.invalidParams, message };
 }
 
-/** Error for a subscription that the eth namespace does not have. */
+/** Returns the error for a subscription that the eth namespace does not have. */
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
@@ -121,7 +121,7 @@ export function unknownSubscription(name: string): RpcError {
   };
 }
 
-/** Error for a block range above its cap; the message ends with a range that is allowed, which client libraries read. `code` is a setting. */
+/** Returns the error for a block range above its cap; the message ends with an allowed range, which client libraries parse. `code` is a setting. */
 export function rangeTooLarge(
   code: number,
   { blocks, capBlocks, permitted }: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>,
@@ -130,23 +130,23 @@ export function rangeTooLarge(
   return { code, message };
 }
 
-/** Error for a caller that has no units left for `seconds`. */
+/** Returns the error for a caller that has no units left for `seconds`. */
 export function rateExceeded(seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
 }
 
-/** Error for a call that waited in vain for one of the `limit` that its caller may have in flight. */
+/** Returns the error for a call that timed out waiting for one of its caller's `limit` in-flight slots. */
 export function tooManyCalls(limit: number, seconds: number): RpcError {
   const message = `rate limit exceeded: more than ${limit} calls at a time; try again in ${seconds} s`;
   return { code: rpcCodes.limitExceeded, message };
 }
 
-/** Error for a client that has `limit` subscriptions. */
+/** Returns the error for a client that already has `limit` subscriptions. */
 export function tooManySubscriptions(limit: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `more than ${limit} subscriptions; end one first` };
 }
 
-/** Error for a caller that has begun `limit` of the gateway's subscriptions at the node. */
+/** Returns the error for a caller that already started `limit` of the gateway's subscriptions at the node. */
 export function tooManyUpstreamSubscriptionsOfCaller(limit: number): RpcError {
   const message = `more than ${limit} different subscriptions of one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
@@ -157,7 +157,7 @@ export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 
-/** Cuts a name, a binary string, to the length that is shown, without the rest of a multi-byte character that the cut would leave. */
+/** Truncates a name, a binary string, to the length that is shown, and drops a multi-byte character split by the cut. */
 function cutName(name: string): string {
   return name.length <= shownMethodLength ? name : name.slice(0, shownMethodLength).replace(/[\x80-\xff]+$/, "");
 }

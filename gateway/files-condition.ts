@@ -1,7 +1,7 @@
 import type { FileInForce } from "#daemon/files/files-in-force.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
-/** Derives whether the content of the watched files is in force; undefined if there is no such file. */
+/** Derives whether the content of the watched files is active; undefined if there is no such file. */
 export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";

@@ -30,51 +30,51 @@ import { createNodeBatches } from "./upstream/node-batches.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
-/** The process's side of a gateway: its log and metrics, the node behind it, and the files and connections that other parts share. */
+/** What a gateway gets from its process: log and metrics, the node behind it, and the files and connections shared with other parts. */
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway, and what is known of it, which is read at each call. */
+  /** The node behind the gateway, and what is known of it, read on each call. */
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;
-    /** Most calls in one batch that the node takes, where its family is known to set a limit. */
+    /** Max calls in one batch that the node accepts, if its family is known to set a limit. */
     batchCallsMax?: number | undefined;
     fitness: () => NodeFitness;
-    /** Called when the node's WebSocket opens, for the first time or again: it may be another node. */
+    /** Called when the node's WebSocket opens or reopens: it may be another node. */
     linkOpened: () => void;
   }>;
   settingNames: SettingNames;
-  /** Gets the files that are read again as they change. */
+  /** Receives the hot-reloaded files. */
   files: FilesLoaded;
-  /** The connections that the process may hold. */
+  /** The process's connection budget. */
   connections: ConnectionBudget;
-  /** Waits while a stop has clients close their connections; absent: the machine's timer. */
+  /** Waits during a stop while clients close their connections; absent: the machine's timer. */
   pause?: Pause;
 }>;
 
-/** URLs of the listeners that run, by name: `public`, `private`, `internal`. */
+/** URLs of the running listeners, by name: `public`, `private`, `internal`. */
 export type GatewayUrls = Readonly<Record<string, string>>;
 
-/** A running gateway. Disposing of it lets calls in flight finish and closes WebSockets with 1001. */
+/** A running gateway. Disposing of it lets in-flight calls finish and closes WebSockets with 1001. */
 export type Gateway = AsyncDisposable &
   Readonly<{
     urls: GatewayUrls;
     readiness: () => ReadinessCheck;
     traffic: () => Promise<Traffic>;
-    /** Forgets what the node reported, and closes all subscriptions, because the node is on another chain. */
+    /** Discards what the node reported and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 
 const now = () => performance.now();
 
-/** Reads that go to a node in one batch where neither the settings nor its family say how many. */
+/** Max reads sent to a node in one batch if neither the settings nor its family set a number. */
 const usualBatchItems = 100;
 
 /**
  * Starts the gateway's listeners in front of one node.
  *
- * @throws {StartupError} when a listener's port is taken or a file that settings name can't be used.
+ * @throws {StartupError} when a listener's port is in use or a file listed in the settings can't be used.
  */
 export async function startGateway(
   settings: GatewaySettings,

@@ -27,10 +27,10 @@ import type { GatewaySettings } from "./settings/gateway.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
-/** Bodies that the operations listener takes; none of its routes needs one. */
+/** Max body size that the operations listener accepts; none of its routes needs a body. */
 const bodyLimitBytes = 1_024;
 
-/** Time between two looks at whether the gateway serves; each `/readyz` looks as well. */
+/** Interval between gateway readiness checks; each `/readyz` request checks too. */
 const gatewayIntervalMs = 250;
 
 /** Settings of the watched node and of its gateway. */
@@ -45,7 +45,7 @@ export type GuardedNodeDependencies = Readonly<{
   settingNames: SettingNames;
 }>;
 
-/** Lists the conditions of a guarded node that the settings have watched; each is looked at soon after the start. */
+/** Lists the conditions of a guarded node that the settings enable; each is first checked soon after the start. */
 export function listGuardedConditions({
   health,
   lag,
@@ -60,26 +60,26 @@ export function listGuardedConditions({
   ];
 }
 
-/** A node under watch, with the gateway before it. */
+/** A watched node with the gateway in front of it. */
 export type GuardedNode = Readonly<{
   board: ConditionBoard;
   charts: Charts;
   health: Health;
-  /** The gateway's URLs: `gateway` for the public one, `gateway-private`, `gateway-internal`. */
+  /** The gateway's URLs: `gateway` for the public listener, `gateway-private`, `gateway-internal`. */
   urls: Readonly<Record<string, string>>;
-  /** Returns what the gateway has done since its start. */
+  /** Returns the gateway's traffic since its start. */
   traffic: () => Promise<Traffic>;
-  /** Answers `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
+  /** Serves `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
   operations: App;
-  /** The connections of the listener that `operations` is served on. */
+  /** The connections of the listener that serves `operations`. */
   operatorConnections: ListenerConnections;
 }>;
 
 /**
- * Watches a node's RPC and puts the gateway before it: the part that the sidecar and `gatehouse gateway` share. All of it ends with the
+ * Watches a node's RPC and puts the gateway in front of it: the part shared by the sidecar and `gatehouse gateway`. All of it ends with the
  * service's resources.
  *
- * @throws {StartupError} when a gateway's port is taken or a file that settings name can't be used.
+ * @throws {StartupError} when a gateway's port is in use or a file listed in the settings can't be used.
  */
 export async function guardNode(
   settings: GuardedNodeSettings,
@@ -106,27 +106,27 @@ export async function guardNode(
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
-  // Callers of a node that is well are served from the first moment on.
+  // Callers of a healthy node are served from the start.
   await waitForLook(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
-  // Before there are listeners, there would be room for no connection.
+  // Without listeners, the budget would allow no connection.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
     { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
-  // Counted in the time in which this process ran: a head that grew old while it stood still is nobody's fault.
+  // Counts only time in which this process ran: a head that aged while the process was suspended is not the node's fault.
   let servedMs = health.ranMs();
   const setGatewayCondition = () => {
     const filesCondition = deriveFilesCondition(files.list());
     if (filesCondition !== undefined) board.set(filesCondition);
-    // Before the node was queried once, nothing can be said of what stands before it.
+    // Until the node has been queried once, nothing is known about the gateway in front of it.
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = health.ranMs();
-    // A head is due only from a node that is fit and answers.
+    // Only a fit node that responds is expected to deliver a head.
     if (readiness.ok || isNodeUnfit(fitness(), health.facts())) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
@@ -158,10 +158,10 @@ export async function guardNode(
 
 const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
-/** Longest that a start waits for a node that does not answer, whatever the time limit of a query. */
+/** Max time that a start waits for a node that does not respond, whatever the query timeout. */
 const startWithoutLookMs = 2_000;
 
-/** Waits until the node was looked at, or a query's time is over: until its chain is known, callers are refused. */
+/** Waits until the node was checked or a query's timeout elapsed: calls are rejected until its chain is known. */
 async function waitForLook(
   { looked }: Pick<Health, "looked">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -171,7 +171,7 @@ async function waitForLook(
   await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
 }
 
-/** Has the gateway disown its node each time that it is found on another chain. */
+/** Makes the gateway disown its node each time the node is found on another chain. */
 function createDisowner({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
   let wasElsewhere = false;
   return () => {
@@ -187,15 +187,15 @@ function nameListeners(urls: GatewayUrls): Record<string, string> {
   );
 }
 
-/** Whether it is the node's fault if the gateway does not serve. */
+/** Returns whether it is the node's fault if the gateway does not serve. */
 function isNodeUnfit(fitness: NodeFitness, facts: NodeFacts): boolean {
   return fitness !== "fit" || !isAnswering(facts);
 }
 
 /**
- * Derives whether the gateway serves. While its node is unfit it does not, but the fault is the node's, which its own conditions report: then
- * the gateway's state is not known. Nor is it at the start and just after the node went away, before anybody can tell which of the two is at
- * fault (`isLate`).
+ * Derives whether the gateway serves. While its node is unfit it does not, but the fault is the node's, which its own conditions report:
+ * the gateway's status is then unknown. It is also unknown at the start and just after the node went away, until it is clear which of the
+ * two is at fault (`isLate`).
  */
 function deriveGatewayCondition(
   { ok, message }: ReadinessCheck,
@@ -219,19 +219,16 @@ function deriveGatewayCondition(
   };
 }
 
-/**
- * Time for which the RPC has to be silent before it counts as down, and the head unknown before the gateway is to blame: one slow answer is no
- * outage.
- */
+/** How long the RPC must be silent before it counts as down, and the head unknown before the gateway is blamed: one slow response is no outage. */
 const silentForMs = 3_000;
 
-/** Options of the judgement: whether the node is compared with references. */
+/** Options of the fitness check: whether the node is compared with references. */
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
 /**
- * Judges by what the node's watches found whether the gateway may query it. A node that has not reported its chain may be on another one,
- * where no transaction is to land; everything else that is not known yet speaks for it. Without references nobody knows more of the chain than
- * the node does: then it is never behind.
+ * Decides from the node's watches whether the gateway may query it. A node that has not reported its chain may be on another one, which no
+ * transaction may reach; anything else that is still unknown counts in its favor. Without references, there is no better knowledge of the
+ * chain than the node's own, so it never counts as behind.
  */
 export function judgeNodeFitness(
   { hasReferences }: NodeFitnessOptions,

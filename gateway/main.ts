@@ -13,10 +13,10 @@ import { createPageState, watchPageState } from "./page/page-state.ts";
 import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 
-/** The gateway before any EVM node: its RPC is watched and guarded, and nothing else of the node is touched. */
+/** The gateway in front of any EVM node: watches and guards its RPC, and touches nothing else of the node. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
 
-/** What only a sidecar knows. */
+/** Figures that only a sidecar has. */
 const noFigures = { restarts: undefined, disk: undefined };
 
 async function start(settings: GatewayAloneSettings, context: ServiceContext) {

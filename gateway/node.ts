@@ -17,7 +17,7 @@ export type NodeDependencies = Readonly<{
   head: Head;
   cache: AnswerCache;
   policy: PolicySource;
-  /** Called when the node's WebSocket opens, for the first time or again. */
+  /** Called when the node's WebSocket opens or reopens. */
   linkOpened: () => void;
   /** Called when a gap in the node's WebSocket is over: subscribers were sent what they missed, or were closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
@@ -26,17 +26,17 @@ export type NodeDependencies = Readonly<{
   turns: SharedTurns;
 }>;
 
-/** The gateway's connection to the node: calls over HTTP, subscriptions over one WebSocket, and its head followed. */
+/** The gateway's connection to the node: calls over HTTP, subscriptions over one WebSocket, and tracking of its head. */
 export type Node = Disposable &
   Readonly<{
     pool: NodePool;
     hub: SubscriptionHub;
     isLinked: () => boolean;
-    /** Forgets what the node reported, and closes all subscriptions, because the node is on another chain. */
+    /** Discards what the node reported and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 
-/** Connects to the node and stays connected. Cached answers are forgotten when the node may have been replaced. */
+/** Connects to the node and stays connected. Clears cached responses when the node may have been replaced. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
   { httpUrl, webSocketUrl, head, cache, policy, linkOpened, gapEnded, log, now, turns }: NodeDependencies,
@@ -61,7 +61,7 @@ export function startNode(
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
   const events = {
     opened: () => {
-      // It may be another node, or the same one with another chain. While it was away, constants still answered.
+      // It may be another node, or the same node with another chain. While it was away, constants were still served.
       cache.clear();
       linkOpened();
       hub.opened();

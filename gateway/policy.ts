@@ -6,13 +6,13 @@ import { createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
 import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 
-/** Basis of every decision of the gateway. Replaced as a whole when settings change; a call keeps the one it began with. */
+/** Basis of every decision of the gateway. Replaced as a whole when settings change; a call keeps the policy it started with. */
 export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; tiers: ReadonlyMap<string, Tier> }>;
 
-/** The policy in force; read it once for each call. */
+/** Returns the active policy; read it once per call. */
 export type PolicySource = () => Policy;
 
-/** Creates the policy that settings describe. */
+/** Creates the policy from settings. */
 export function createPolicy(settings: PolicySettings): Policy {
   return {
     settings,
@@ -21,18 +21,18 @@ export function createPolicy(settings: PolicySettings): Policy {
   };
 }
 
-/** Returns the most blocks that one eth_getLogs of a tier may cover (specification, Limits). */
+/** Returns the max blocks that one eth_getLogs of a tier may cover (specification, Limits). */
 export function findLogsCap({ settings }: Policy, tier: Tier): number {
   if (!settings.rateLimit.enabled) return settings.ranges.logsFallbackBlocks;
   return tier.logsBlocks ?? settings.ranges.logsBlocks;
 }
 
-/** Returns the most blocks that one trace_filter of a tier may cover (specification, Limits). */
+/** Returns the max blocks that one trace_filter of a tier may cover (specification, Limits). */
 export function findTraceCap({ settings }: Policy, tier: Tier): number {
   return tier.traceBlocks ?? settings.ranges.traceBlocks;
 }
 
-/** The policy as it changes while the gateway runs. */
+/** The policy, hot-reloaded while the gateway runs. */
 export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
 
 /** The policy's settings, the file that changes them, and the tiers that listeners apply to all their callers. */
@@ -43,13 +43,13 @@ export type LivePolicySettings = PolicySettings &
     internal: Readonly<{ enabled: boolean; tier: string }>;
   }>;
 
-/** Any of the policy's sections; what a section omits has its default, what the file omits its setting. */
+/** Any of the policy's sections. Keys omitted in a section get their default, sections omitted in the file come from the settings. */
 const fileSchema = z.strictObject(policyShape).partial();
 
 /**
- * Starts the policy of the settings and, if there is one, of the file, which is read again whenever it changes.
+ * Starts the policy from the settings and from the hot-reloaded file, if there is one.
  *
- * @throws {StartupError} when the file can't be used at the start, or a listener names an unknown tier.
+ * @throws {StartupError} when the file can't be used at the start, or a listener refers to an unknown tier.
  */
 export function startLivePolicy(
   settings: LivePolicySettings,
@@ -93,7 +93,7 @@ export function startLivePolicy(
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** Describes the unknown tier that a listener names; undefined if there is none. */
+/** Describes the unknown tier that a listener refers to; undefined if there is none. */
 function findMissingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];

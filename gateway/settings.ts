@@ -4,7 +4,7 @@ import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { gatewayShape } from "./settings/gateway.ts";
 import { listenSection, removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
 
-/** Any EVM node, as it is reached. */
+/** How to reach any EVM node. */
 const nodeSection = section({
   httpUrl: httpUrl.describe("JSON-RPC over HTTP of the node, such as http://127.0.0.1:8545"),
   webSocketUrl: webSocketUrl
@@ -16,7 +16,7 @@ const nodeSection = section({
 /** Settings that most deployments set. */
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
-/** All settings of a gateway that runs before a node without a sidecar. Those that it has in a sidecar as well stand in `settings/gateway.ts`. */
+/** All settings of a standalone gateway (without a sidecar). Those that also exist in a sidecar are in `settings/gateway.ts`. */
 export const gatewaySettings = defineSettings(
   "gateway",
   essentials,
@@ -30,5 +30,5 @@ export const gatewaySettings = defineSettings(
   { certificate: removedCertificate },
 );
 
-/** The settings as the service reads them: parsed and frozen. */
+/** The service's settings, parsed and frozen. */
 export type GatewayAloneSettings = z.output<typeof gatewaySettings.schema>;

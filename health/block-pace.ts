@@ -1,25 +1,25 @@
-/** Pace of the blocks that came while the node was watched; a plain value, replaced at each answered look. */
+/** Pace of the blocks that arrived while the node was watched; a plain value, replaced at each successful check. */
 export type BlockPace = Readonly<{
-  /** Monotonic time of the last answered look. */
+  /** Monotonic time of the last successful check. */
   atMs: number;
-  /** Time over which one look after another was answered. */
+  /** How long checks have succeeded without a gap. */
   watchedForMs: number;
-  /** Time over which blocks came without a long pause, up to the last one. Time in which the node was away counts neither way. */
+  /** How long blocks arrived without a long pause, up to the last one. Time in which the node was away counts neither way. */
   steadyForMs: number;
-  /** Whether the node was away since the last block came. */
+  /** Whether the node was away since the last block arrived. */
   wasAway: boolean;
 }>;
 
 /**
- * Whether a chain that makes no block is at rest or in trouble. `steady`: blocks came for as long as they may be missing, and none was
- * late; `irregular`: it was watched for that long, and they did not; `unknown`: it has not been watched for that long.
+ * Whether a chain without new blocks is idle or in trouble. `steady`: blocks arrived for at least the time that they may be missing, and
+ * none was late; `irregular`: it was watched for that long, and they did not; `unknown`: it has not been watched for that long.
  */
 export type BlockRhythm = "steady" | "irregular" | "unknown";
 
-/** One answered look: whether the one before it failed, and how long the last block had been the last if there is a new one. */
+/** One successful check: whether the check before it failed, and, if there is a new block, how long the previous one had been the latest. */
 export type PaceLook = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
 
-/** Counts an answered look; a pause longer than `staleAfterMs` while the node answers ends what was steady. Pure. */
+/** Counts a successful check; a pause longer than `staleAfterMs` while the node responds ends a steady period. Pure. */
 export function advancePace(
   before: BlockPace | undefined,
   { nowMs, wasAway, pauseMs }: PaceLook,
@@ -33,7 +33,7 @@ export function advancePace(
   return { atMs: nowMs, watchedForMs, steadyForMs: missed ? before.steadyForMs : goneOn, wasAway: false };
 }
 
-/** Judges the pace of a chain whose blocks count as missing after `staleAfterMs`. Pure. */
+/** Derives the rhythm of a chain whose blocks count as missing after `staleAfterMs`. Pure. */
 export function judgeRhythm({ steadyForMs, watchedForMs }: BlockPace, staleAfterMs: number): BlockRhythm {
   if (steadyForMs >= staleAfterMs) return "steady";
   return watchedForMs >= staleAfterMs ? "irregular" : "unknown";

@@ -29,24 +29,24 @@ export function watchDescriptors(
   };
 }
 
-/** Time that a shortage is reported after the last connection was refused or closed for want of room. */
+/** How long a shortage is reported after the last connection was rejected or closed because the limit was reached. */
 const shortForMs = 30_000;
 
-/** Share of the limit from which descriptors are short whoever holds them. */
+/** Share of the limit from which descriptors are short, whatever uses them. */
 const shortShare = 0.95;
 
-/** Advice about a limit that is too low; where the limit is set depends on what starts the process. */
+/** Advice about a limit that is too low; where to set the limit depends on what starts the process. */
 const raise =
   "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
 
-/** Advice for a bound set by memory: a quarter of it at 40 KiB a connection, or a third of the heap at 20 KiB. */
+/** Advice for a limit derived from memory: a quarter of it at 40 KiB per connection, or a third of the heap at 20 KiB. */
 const moreMemory =
   "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set";
 
-/** Names of the settings that bound connections. */
+/** Names of the settings that limit connections. */
 type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddress: string }>;
 
-/** Says whether the process has file descriptors and connections left. Pure. */
+/** Derives whether the process has file descriptors and connections left. Pure. */
 export function deriveDescriptorCondition(
   state: ConnectionState,
   setting: ConnectionSettingNames,

@@ -1,19 +1,19 @@
 /** Used bytes of a disk at a time (wall clock). */
 export type DiskUse = Readonly<{ atMs: number; usedBytes: number }>;
 
-/** Measured uses of one path's disk, oldest first; kept over restarts of the sidecar. */
+/** Measured uses of one path's disk, oldest first; retained across restarts of the sidecar. */
 export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUse[] }>;
 
-/** Time until a disk is full, and the time over which it was measured for that. */
+/** Time until a disk is full, and the measured period that this is based on. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
 
-/** A day, one value in ten minutes. */
+/** A day, one value per ten minutes. */
 const keptMs = 86_400_000;
 const usesEveryMs = 600_000;
 
 /**
- * Adds what was seen now. Values closer together than ten minutes, older than a day, of another path, or of times that are still to come
- * (the clock was put back) are left out. Pure.
+ * Adds the current measurement. Drops values less than ten minutes apart, older than a day, of another path, or with future timestamps (the
+ * clock was set back). Pure.
  */
 export function rememberDiskUse(before: DiskHistory | undefined, path: string, now: DiskUse): DiskHistory {
   const uses = (before?.path === path ? before.uses : []).filter(
@@ -24,8 +24,8 @@ export function rememberDiskUse(before: DiskHistory | undefined, path: string, n
 }
 
 /**
- * Predicts when a disk will be full at the slope of what was seen of it (least squares, as PromQL's `predict_linear`). Undefined when it does
- * not fill, or was not seen for `minimumSeconds` yet: the slope of some minutes says nothing. Pure.
+ * Predicts when a disk will be full from the slope of its measurements (least squares, like PromQL's `predict_linear`). Undefined if it is
+ * not filling, or has not been measured for `minimumSeconds` yet: the slope of a few minutes means nothing. Pure.
  */
 export function forecastDisk(
   { uses }: DiskHistory,

@@ -10,22 +10,22 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
-/** Limits of the disk, and the time over which it has to be measured before there is a forecast. */
+/** Limits of the disk, and how long it has to be measured before there is a forecast. */
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
     forecastAfterSeconds: number;
-    /** Time within which the disk's file system has to answer. */
+    /** Timeout for a response of the disk's file system. */
     fileTimeoutMs: number;
     signal: AbortSignal;
   }>;
 
 export type DiskWatchDependencies = Readonly<{
-  /** The data directory; undefined as long as it is not known. */
+  /** The data directory; undefined until known. */
   dataPath: () => string | undefined;
-  /** Measured uses of the disk, kept over restarts of the sidecar. */
+  /** Measured uses of the disk, retained across restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
-  /** Called with each look that was answered. */
+  /** Called after each successful check. */
   onLook?: (look: DiskLook) => void;
   metrics: Registry;
   clock: Clock;
@@ -34,12 +34,12 @@ export type DiskWatchDependencies = Readonly<{
 
 const intervalMs = 60_000;
 
-/** Time until a path that is not known yet is requested again. */
+/** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
 const watchedLook: WatchedLook = { what: "The look at the disk of the node's data", types: ["DiskSpaceSufficient"] };
 
-/** Watches the disk that the node's data lie on. Settles when the watch has ended. */
+/** Watches the disk with the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
   const metrics = createDiskMetrics(dependencies.metrics);
@@ -111,18 +111,18 @@ async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskL
   }
 }
 
-/** One look at the disk of a path. */
+/** One check of a path's disk. */
 export type DiskLook = DiskSpace & Readonly<{ path: string }>;
 
-/** Bounds within which a disk has space enough. */
+/** Limits within which a disk has enough space. */
 type DiskLimits = Readonly<{
-  /** Share of the disk that has to be free, of bytes and of files. */
+  /** Min free share of the disk, of bytes and of files. */
   freeRatio: number;
-  /** A disk that is forecast to be full sooner is wrong; 0: a forecast never is. */
+  /** A forecast to be full sooner than this is a fault; 0: forecasts are never a fault. */
   fullWithinSeconds: number;
 }>;
 
-/** Says whether a disk has space, now and at its slope. Pure. */
+/** Derives whether a disk has space, now and according to its slope. Pure. */
 export function deriveDiskCondition(
   { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskLook,
   forecast: DiskForecast | undefined,

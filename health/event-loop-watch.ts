@@ -3,24 +3,24 @@ import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
-/** Time between two ticks; how late one comes is the delay. Ten a second cost an idle process nothing that can be measured. */
+/** Interval between two ticks; how late a tick comes is the delay. Ten per second cost an idle process nothing measurable. */
 const tickMs = 100;
-/** Time that is looked back on. */
+/** Length of the window considered. */
 const windowMs = 10_000;
-/** A single delay, and a share of the window, from which callers feel it. */
+/** A single delay, and a share of the window, from which callers notice. */
 const longMs = 1_000;
 const delayedShare = 0.2;
 
-/** The process's own event loop under watch. */
+/** Monitor of the process's own event loop. */
 export type EventLoopWatch = Disposable &
   Readonly<{
-    /** Time by which the loop has been late since the watch began, what is late now included; only grows. */
+    /** Total lateness of the loop since the monitor started, including a delay in progress; only grows. */
     lateMs: () => number;
   }>;
 
 /**
- * Watches how late this process's event loop runs, and says so on the board: a caller that waits for an answer then waits for the gateway and not for
- * the node. Counts `gatehouse_event_loop_delay_seconds_total`.
+ * Monitors how late this process's event loop runs, and reports it on the board: a slow response is then due to the gateway and not to the
+ * node. Counts `gatehouse_event_loop_delay_seconds_total`.
  */
 export function watchEventLoop({
   clock,
@@ -53,7 +53,7 @@ export function watchEventLoop({
   return { lateMs: () => totalMs + since(clock.monotonicMs()), [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Says of the delays of the last ten seconds whether callers felt them. */
+/** Derives from the delays of the last ten seconds whether callers noticed them. */
 function deriveCondition(delaysMs: readonly number[]): ConditionReport {
   const type = "GatewayResponsive";
   const longest = Math.max(0, ...delaysMs);

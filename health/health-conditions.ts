@@ -1,10 +1,10 @@
 import type { ConditionReport } from "#status/condition.ts";
 import { findFault, type NodeFacts, type NodeHealth } from "./node-health.ts";
 
-/** Chain that the node has to be on, and the time after which a block counts as missing. */
+/** Expected chain of the node, and the time after which a block counts as missing. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
 
-/** The time of a look by both clocks, in milliseconds. */
+/** The time of a check by both clocks, in milliseconds. */
 export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
 /** Conditions of the RPC; chain and height are absent until the node has reported them. */
@@ -14,7 +14,7 @@ export type HealthConditions = Readonly<{
   advancing: ConditionReport<"HeightAdvancing"> | undefined;
 }>;
 
-/** Says how the RPC is: answering, on the expected chain, its height advancing. Pure. */
+/** Derives the state of the RPC: whether it responds, is on the expected chain, and its height advances. Pure. */
 export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
   return {
     answering: deriveAnswering(health, limits),
@@ -23,7 +23,7 @@ export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits,
   };
 }
 
-/** Derives the same as facts, to be noted over the previous ones: a side that is not known now keeps what was found last. */
+/** Derives the same as facts, to merge over the previous ones: for anything unknown now, the last finding stays. */
 export function deriveHealthFacts(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
   before: NodeFacts,
@@ -99,7 +99,7 @@ function deriveAdvancing(
   );
 }
 
-/** A node that can't be queried has neither stopped nor lost blocks as far as anybody knows: what is wrong is the RPC's condition. */
+/** A node that can't be queried is not known to have stopped or lost blocks: the RPC's condition reports the fault. */
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
   const isKnown = height !== undefined && answeredAtMs !== undefined;
   const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
@@ -108,8 +108,8 @@ function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"H
 }
 
 /**
- * Says what it means that no block comes. Where there are references they know whether one is missing. Without them the node is the only
- * word that there is: its calls are served, and a chain that was steady is reported as one that stopped.
+ * Explains why no block arrives. If there are references, they show whether one is missing. Without them the node is the only source: its
+ * calls are served, and a chain that was steady is reported as stopped.
  */
 function withoutBlocks(
   { height = 0, reference, rhythm }: NodeHealth,

@@ -2,7 +2,6 @@ import { Histogram, type Registry } from "prom-client";
 import { createSampleGauge } from "#status/charts.ts";
 import type { NodeHealth } from "./node-health.ts";
 
-/** Metrics of the node's RPC. */
 export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: number) => void }>;
 
 /** Creates `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */

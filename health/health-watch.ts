@@ -27,36 +27,36 @@ export type HealthWatchOptions = Readonly<{
   intervalMs: number;
   timeoutMs: number;
   staleAfterMs: number;
-  /** Whether the node's height is compared with references, whose word then comes by `compared`. */
+  /** Whether the node's height is compared with references, whose result is then passed to `compared`. */
   hasReferences: boolean;
-  /** Whether a refused connection shows that the node's process has ended. */
+  /** Whether a refused connection means that the node's process has exited. */
   refusalMeansEnd: boolean;
   signal: AbortSignal;
 }>;
 
-/** The node's RPC under watch. */
+/** The watch of the node's RPC. */
 export type HealthWatch = Readonly<{
-  /** Returns what is known now; never waits. */
+  /** Returns the known state; never waits. */
   current: () => NodeHealth;
-  /** Returns what all watches of the node's interfaces found, for decisions. */
+  /** Returns the findings of all watches of the node's interfaces, for decisions. */
   facts: () => NodeFacts;
-  /** Looks once, now, besides the regular looks. */
+  /** Runs one check now, in addition to the regular ones. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Takes the references' last answer. */
+  /** Receives the references' last response. */
   compared: (reference: ReferenceLook) => void;
-  /** Monotonic time without that in which this process stood still: only in the rest could the node have been seen to answer. */
+  /** Monotonic time excluding that in which this process was suspended: only in the remaining time could it have seen the node respond. */
   ranMs: () => number;
-  /** Resolves when the RPC was queried for the first time, whatever it answered. */
+  /** Resolves when the RPC was queried for the first time, whatever the result. */
   looked: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
 
-/** Share of a query's time limit from which a late event loop may be why it failed, and how many queries one look sends at most. */
+/** Share of a query's timeout from which a late event loop may be why it failed, and max queries per check. */
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
-/** Looks at which client and sync state are queried again; height and chain id are queried at each. */
+/** Number of checks after which client and sync state are queried again; height and chain id are queried at each. */
 const looksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
@@ -66,7 +66,7 @@ type HealthWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: HealthMetrics;
   heights: Series;
-  /** Facts that all watches of the node's interfaces note. */
+  /** Facts recorded by all watches of the node's interfaces. */
   facts: ObservedNode;
   eventLoop: EventLoopWatch;
 }>;
@@ -76,7 +76,7 @@ const watchedLook: WatchedLook = {
   types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
 };
 
-/** Queries the node's height at an interval, notes what the answers show, and sets the board's conditions. */
+/** Queries the node's height at an interval, records what the responses show, and sets the board's conditions. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
   let health: NodeHealth = options.hasReferences
@@ -96,8 +96,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
       const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
-      // A restart, or another node in this one's place, may pass between two looks; the chain decides whether the gateway queries the node at all,
-      // and the version what is written: a node that reports it is queried each time.
+      // A restart, or a replacement of the node, may go unnoticed between two checks; the chain decides whether the gateway queries the
+      // node at all, and the version determines what is written: a node that reports its version is queried for it each time.
       const { binaryVersion } = health;
       const [chainId, version] = await Promise.all([
         readChainId(rpc, options.url, signal),
@@ -107,7 +107,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const resting = health.answers === 0 ? await readRestingHeight(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
-      // On another chain than before: it may have changed between the two questions.
+      // On another chain than before: it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
       const answered = countAnswer(before, { height: last, latencyMs, nowMs }, options);
@@ -153,7 +153,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   };
 }
 
-/** Creates a function that returns what is known of the chain that the node answers for now. Heights of the expected chain are kept while it answers for another. */
+/** Creates a function that returns the state for the node's present chain. Heights of the expected chain are retained while the node is on another. */
 function createChainFollower(
   options: Pick<HealthWatchOptions, "chainId">,
 ): (health: NodeHealth, chainId: number, nowMs: number) => NodeHealth {
@@ -165,7 +165,7 @@ function createChainFollower(
   };
 }
 
-/** Notes what a look found, and says it on the board. */
+/** Records the result of a check and reports it on the board. */
 function report(
   health: NodeHealth,
   limits: HealthLimits,
@@ -181,7 +181,7 @@ function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions
   return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 
-/** A query that failed while this process stood still for a good part of its time is sent again: the fault may have been ours. */
+/** Retries a query that failed while this process was suspended for a good part of its timeout: this process may be at fault. */
 async function repeatIfStalled(
   query: () => Promise<NodeHealth>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
@@ -195,7 +195,7 @@ async function repeatIfStalled(
   }
 }
 
-/** While this process stood still no block could be seen, and an answer that is read only now may be as old: the height's age is without it. */
+/** While this process was suspended no block could be seen, and a response that is read only now may be as old: the height's age excludes that time. */
 function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: NodeHealth) => NodeHealth {
   let seenLateMs = eventLoop.lateMs();
   return (found) => {

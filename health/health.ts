@@ -16,7 +16,7 @@ import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
 import { watchWebSocket } from "./web-socket-watch.ts";
 
-/** The node's interfaces under watch: HTTP, WebSocket, and its height compared with that of its references. */
+/** The watches of the node's interfaces: HTTP, WebSocket, and the comparison of its height with its references. */
 export type Health = AsyncDisposable & HealthWatch;
 
 export type HealthDependencies = Readonly<{
@@ -29,16 +29,15 @@ export type HealthDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
-/** Node to watch, and its settings. */
 export type WatchedNode = Readonly<{
   node: Readonly<{ httpUrl: string; webSocketUrl: string; chainId: number }>;
   health: Readonly<{ [Key in keyof typeof rpcHealthShape]: z.output<(typeof rpcHealthShape)[Key]> }>;
   lag: Readonly<{ [Key in keyof typeof referencesShape]: z.output<(typeof referencesShape)[Key]> }>;
-  /** Driver that restarts the node; absent where nothing does. */
+  /** Driver that restarts the node; absent if there is none. */
   restart?: Readonly<{ driver: string }>;
 }>;
 
-/** Begins to watch a node's interfaces. */
+/** Starts watching a node's interfaces. */
 export function startHealth({ node, health, lag, restart }: WatchedNode, dependencies: HealthDependencies): Health {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -81,12 +80,13 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
   };
 }
 
-/** Drivers whose node is reached by its own address, also from another host or container. */
+/** Drivers whose node is reached at its own address, also from another host or container. */
 const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
 
 /**
- * Whether a refused connection shows that nothing listens on the node's port, so that its process has ended. A Service of Kubernetes refuses
- * connections, too, while no pod behind it is ready, and a load balancer while it knows of none; the processes behind them may run on.
+ * Returns whether a refused connection shows that nothing listens on the node's port, so that its process has exited. A Kubernetes Service
+ * also refuses connections while no pod behind it is ready, and a load balancer while it has no backend; the processes behind them may
+ * still run.
  */
 export function isRefusalAnEnd(httpUrl: string, driver: string | undefined): boolean {
   const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");

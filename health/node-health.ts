@@ -3,67 +3,67 @@ import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm } from "./bl
 import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
-/** Reason for which a look gave no answer. */
+/** Reason why a check got no response. */
 export type RpcLookFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
-  /** Whether the port was seen closed, which a node that runs never does. */
+  /** Whether the port was seen closed, which never happens while the node runs. */
   isPortClosed?: boolean;
 }>;
 
-/** A version that the node reported, and whether it has done so since it last began to answer: it may have been replaced meanwhile. */
+/** A version reported by the node, and whether it was reported since the node last started to respond: it may have been replaced meanwhile. */
 export type ReportedVersion = Readonly<{ text: string; isCurrent: boolean }>;
 
-/** Known state of the node's RPC; a plain value, replaced at each look. */
+/** Known state of the node's RPC; a plain value, replaced at each check. */
 export type NodeHealth = Readonly<{
-  /** Last height that was answered. */
+  /** Last reported height. */
   height?: number;
-  /** Monotonic time of the first look that saw this height. */
+  /** Monotonic time of the first check that saw this height. */
   heightSinceMs?: number;
-  /** Highest height that was ever answered. */
+  /** Highest height ever reported. */
   highest?: number;
-  /** Monotonic time since which the height has been below the highest. */
+  /** Monotonic time since when the height has been below the highest. */
   lowerSinceMs?: number;
   pace?: BlockPace;
-  /** Rhythm of the chain, judged by its pace. */
+  /** Rhythm of the chain, derived from its pace. */
   rhythm?: BlockRhythm;
-  /** Height at the first look, if its block was then so old by its own time that the chain was at rest before anybody watched it. */
+  /** Height at the first check, if its block's own timestamp was then so old that the chain was idle before the watch started. */
   restingAt?: number;
-  /** Last answer of the references; absent while none are configured. */
+  /** Last response of the references; absent while none are configured. */
   reference?: ReferenceLook;
-  /** Time that the last answer took. */
+  /** Latency of the last response. */
   latencyMs?: number;
-  /** Failure of the last look; absent if it was answered. */
+  /** Failure of the last check; absent if it succeeded. */
   failure?: RpcLookFailure;
   chainId?: number;
   clientVersion?: string;
-  /** `binaryVersion` of `debug_protocolVersion`; absent where the node has never reported it. */
+  /** `binaryVersion` of `debug_protocolVersion`; absent if the node has never reported it. */
   binaryVersion?: ReportedVersion;
-  /** Result of eth_syncing: false, or an object that says how far the node is. */
+  /** Result of eth_syncing: false, or an object with the node's progress. */
   syncing?: unknown;
-  /** Wall time of the last answered look. */
+  /** Wall time of the last successful check. */
   answeredAtMs?: number;
-  /** The same, monotonic. */
+  /** Monotonic time of the last successful check. */
   answeredMs?: number;
-  /** Monotonic time of the last answered look before the port was seen closed: a process that has answered since began after that. */
+  /** Monotonic time of the last successful check before the port was seen closed: a process that has responded since started after that. */
   startedAfterMs?: number;
-  /** Count of looks that were answered. */
+  /** Number of successful checks. */
   answers: number;
 }>;
 
-/** A look at the references: the median of their heights, undefined when none answered, and the monotonic time at which they were queried. */
+/** A check of the references: the median of their heights, undefined if none responded, and the monotonic time at which they were queried. */
 export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
-/** Rules by which an answered look is judged. */
+/** Rules for evaluating a successful check. */
 export type LookRules = Readonly<{
-  /** Time after which a block counts as missing, and a node that stays lower than it was is believed. */
+  /** Time after which a block counts as missing, and a lower height than before is accepted as real. */
   staleAfterMs: number;
 }>;
 
-/** Before the first look. */
+/** State before the first check. */
 export const unknownHealth: NodeHealth = { answers: 0 };
 
-/** Counts an answered look. */
+/** Counts a successful check. */
 export function countAnswer(
   before: NodeHealth,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
@@ -76,7 +76,7 @@ export function countAnswer(
   const pace = advancePace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
-  // References say themselves how far behind it is: one with older data catches up for hours, and has lost nothing more meanwhile.
+  // References show how far behind the node is: a node with older data catches up for hours, and has lost nothing more meanwhile.
   const isUnjudged = before.reference !== undefined && before.reference.height === undefined;
   const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > rules.staleAfterMs;
   return {
@@ -93,10 +93,7 @@ export function countAnswer(
   };
 }
 
-/**
- * Puts what is known of a chain's heights in the place of what is known of another's: that of `known`, or nothing. The time in between counts as time
- * in which the node was away.
- */
+/** Replaces the heights known of one chain by those of another: those in `known`, or none. The time in between counts as time in which the node was away. */
 export function changeChain(before: NodeHealth, known: NodeHealth | undefined, nowMs: number): NodeHealth {
   const {
     height: _height,
@@ -112,7 +109,7 @@ export function changeChain(before: NodeHealth, known: NodeHealth | undefined, n
   return { ...known, ...rest, ...(pace && { pace }) };
 }
 
-/** Counts a look that failed; what was known stays, so that "since" goes on. */
+/** Counts a failed check; the known state stays, so that "since" continues. */
 export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
   const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
@@ -125,54 +122,54 @@ export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeH
   };
 }
 
-/** Whether the RPC was queried at least once. */
+/** Returns whether the RPC was queried at least once. */
 export function hasBeenPolled({ answers, failure }: NodeHealth): boolean {
   return answers > 0 || failure !== undefined;
 }
 
-/** Whether the chain has no block that the node could show: so say the references or, without any, how blocks came before. */
+/** Returns whether the chain has no new block that the node could report, according to the references or, without any, to the earlier pace of blocks. */
 export function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealth): boolean {
   if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
   return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
 }
 
-/** Conditions that a watch of the node's interfaces sets. */
+/** Conditions set by the watches of the node's interfaces. */
 type WatchedSide = "RpcResponding" | "HeightAdvancing" | "NodeSynced" | "WebSocketResponding";
 
-/** A fault of the node: one word for machines, one sentence for people. */
+/** A fault of the node: one word for machines, one sentence for humans. */
 export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;
 
 /** A node that is behind its references, and by how many blocks. */
 export type Lag = NodeFault & Readonly<{ blocks: number }>;
 
 /**
- * Findings of the watches of the node's interfaces at their last looks; a watch is absent until it has looked. Decisions read these, and people
- * the conditions, which say the same.
+ * Findings of the watches of the node's interfaces at their last checks; a watch is absent until its first check. Decisions use these; the
+ * conditions report the same to humans.
  */
 export type NodeFacts = Readonly<{
-  /** Whether the RPC answers, and since when it does or does not, whatever the fault is called meanwhile (monotonic). */
+  /** Whether the RPC responds, and since when it does or does not, even if the fault's reason changes meanwhile (monotonic). */
   rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
   chain?: "expected" | "another";
   height?: "advancing" | "idle" | "quiet" | NodeFault;
-  /** The height compared with that of the references; `unknown` when they gave none. */
+  /** The height compared with that of the references; `unknown` if they returned none. */
   lag?: "current" | "unknown" | Lag;
   webSocket?: "answering" | NodeFault;
 }>;
 
-/** The facts of one node, as its watches replace them. */
+/** The facts of one node, replaced by its watches. */
 export type ObservedNode = Observation<NodeFacts>;
 
-/** Returns the fault that a condition reports; undefined if it reports none. */
+/** Returns the fault reported by a condition; undefined if it reports none. */
 export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
   return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
 }
 
-/** Whether the RPC answers. */
+/** Returns whether the RPC responds. */
 export function isAnswering({ rpc }: NodeFacts): boolean {
   return rpc !== undefined && rpc.fault === undefined;
 }
 
-/** All that is wrong with the node's interfaces, the RPC itself first. The chain that it is on is no fault of the process. */
+/** Returns all faults of the node's interfaces, the RPC's first. A wrong chain is not a fault of the process. */
 export function findFaults({ rpc, height, lag, webSocket }: NodeFacts): readonly NodeFault[] {
   return [rpc?.fault, height, lag, webSocket].filter((side) => typeof side === "object");
 }

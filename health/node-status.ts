@@ -3,17 +3,17 @@ import type { NodeHealth } from "./node-health.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { findConditionTitle } from "#status/condition.ts";
 
-/** Node that a status is about. */
+/** Node that a status describes. */
 export type ReportedNode = Readonly<{
-  /** Name by which people know the node. */
+  /** The node's display name. */
   name: string;
   httpUrl: string;
 }>;
 
-/** The status of any node. All of it is read from state; nothing queries the node. */
+/** Sources of any node's status. All data is read from state; nothing queries the node. */
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
-/** Describes a node's RPC and its conditions, as `/status` shows them. */
+/** Describes a node's RPC and its conditions for `/status`. */
 export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {
   const conditions = board.list();
   const { height, latencyMs, chainId, clientVersion, binaryVersion, syncing, failure, answeredAtMs } = health();
@@ -28,10 +28,10 @@ export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, hea
       latencyMs,
       chainId,
       clientVersion,
-      /** Of the node that runs now; one from before a restart is not shown. */
+      /** Version of the running node; one from before a restart is not shown. */
       binaryVersion: binaryVersion?.isCurrent === true ? binaryVersion.text : undefined,
       syncing,
-      /** Whether the last look was answered; if not, what stands above is of `answeredAt`. */
+      /** Whether the last check succeeded; if not, the fields above date from `answeredAt`. */
       answers: failure === undefined && answeredAtMs !== undefined,
       answeredAt: answeredAtMs === undefined ? undefined : new Date(answeredAtMs).toISOString(),
     },

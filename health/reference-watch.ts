@@ -10,10 +10,7 @@ import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
-/**
- * References that the node's height is compared with, and how they are queried. `maxBlocks`: largest lag at which the node still counts as
- * current.
- */
+/** References for comparing the node's height, and how to query them. `maxBlocks`: max lag at which the node still counts as current. */
 export type ReferenceWatchOptions = Readonly<{
   references: readonly string[];
   intervalMs: number;
@@ -30,13 +27,13 @@ export type ReferenceWatchDependencies = Readonly<{
   clock: Clock;
   health: () => NodeHealth;
   facts: ObservedNode;
-  /** Looks at the node once more. */
+  /** Checks the node once more. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Called with what each look found. */
+  /** Called with the result of each check. */
   compared: (reference: ReferenceLook) => void;
 }>;
 
-/** Answer of one reference. */
+/** Response of one reference. */
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
 /** Outcome of a comparison: the references' median and the node's distance to it, if both are known. */
@@ -47,7 +44,7 @@ const watchedLook: WatchedLook = {
   types: ["NodeSynced"],
 };
 
-/** Compares the node's height with other endpoints again and again. Settles when the watch has ended. */
+/** Compares the node's height with other endpoints at an interval. Settles when the watch has ended. */
 export async function watchReferences(
   options: ReferenceWatchOptions,
   dependencies: ReferenceWatchDependencies,
@@ -73,7 +70,7 @@ export async function watchReferences(
       );
       if (signal.aborted) return;
       const seen = compareHeights(getKnownHeight(health()), heights, options.maxBlocks);
-      // What was seen of the node may be older than what the references say, by as long as this process stood still.
+      // The node's height may be older than the references' by as long as this process was suspended.
       const isBehind = seen.condition.reason === "Behind";
       const compared = isBehind ? compareHeights(getKnownHeight(await look(signal)), heights, options.maxBlocks) : seen;
       if (signal.aborted) return;
@@ -86,12 +83,12 @@ export async function watchReferences(
   );
 }
 
-/** The height of a node that answers; what it had before it fell silent is no height to compare with. */
+/** Returns the height of a node that responds; a height from before it went silent can't be compared. */
 function getKnownHeight({ height, failure }: NodeHealth): number | undefined {
   return failure === undefined ? height : undefined;
 }
 
-/** While the node is silent, what was found last holds: one that was behind is not fit because of one slow answer. */
+/** While the node is silent, the last finding stays: one slow response does not make a node that was behind fit. */
 function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
   if (condition.reason === "NoHeight") return;
   const fault = findFault(condition);
@@ -113,7 +110,7 @@ async function readReference(
   }
 }
 
-/** Compares a height with the median of those that answered, so that one wrong reference does not decide. Pure. */
+/** Compares a height with the median of those received, so that one wrong reference does not decide. Pure. */
 export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],

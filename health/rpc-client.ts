@@ -2,7 +2,7 @@ import { cutText } from "#daemon/secrets/cut-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
-/** Reason for which a JSON-RPC endpoint gave no usable answer. */
+/** Reason why a JSON-RPC endpoint returned no usable response. */
 export type RpcFailureReason =
   | "ConnectionRefused"
   | "ConnectionClosed"
@@ -13,12 +13,15 @@ export type RpcFailureReason =
   | "RpcError"
   | "ResponseTooLarge";
 
-/** An endpoint that gave no usable answer; the message names its URL. */
+/** An endpoint that returned no usable response; the message contains its URL. */
 export class RpcFailure extends Error {
   override readonly name = "RpcFailure";
   readonly code: RpcFailureReason;
 
-  /** Whether nothing listens on the port. What else can't be reached may run on: a reset, a network or DNS that fails, no descriptor left here. */
+  /**
+   * Whether nothing listens on the port. After any other connection failure the process may still run: a reset, a failing network or DNS,
+   * no descriptor left here.
+   */
   get isPortClosed(): boolean {
     return this.code === "ConnectionRefused";
   }
@@ -29,13 +32,13 @@ export class RpcFailure extends Error {
   }
 }
 
-/** An endpoint, and the time limit of one call to it. */
+/** An endpoint, and the timeout of one call to it. */
 export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
-/** Calls one method without waiting longer than the timeout. */
+/** Calls one method; never waits longer than the timeout. */
 export type RpcClient = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
-/** More than any method that is called here answers. */
+/** More than any response to the methods called here. */
 const responseLimitBytes = 65_536;
 
 /** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
@@ -95,7 +98,7 @@ function buildFailure(
   }
 }
 
-/** Codes of a connection that was taken, and ended before the answer was whole. */
+/** Codes of a connection that was accepted, and ended before the response was complete. */
 const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "HPE_INVALID_EOF_STATE"]);
 
 function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {
@@ -113,7 +116,7 @@ function describeNotJson(text: string, status: number): string {
   return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`;
 }
 
-/** Reads a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
+/** Parses a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
 export function parseQuantity(value: unknown, method: string, url: string): number {
   if (typeof value === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(value)) return Number(value);
   const shown = cutText(JSON.stringify(value) ?? "nothing", 60);

@@ -13,7 +13,7 @@ import { pageLinks } from "#daemon/http/page-links.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** Listener of health, metrics and status, and of a sidecar's page. */
+/** Listener for health, metrics and status, and for a sidecar's page. */
 export const listenSection = section({
   host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
   port: port.default(stackServices.sidecar.ports.status).describe("Port of the health, metrics and status listener"),
@@ -22,7 +22,7 @@ export const listenSection = section({
   pages: pageLinks,
 });
 
-/** Settings of the watch of any node's RPC. */
+/** Settings of the RPC watch of any node. */
 export const rpcHealthShape = {
   intervalMs: milliseconds.default(1_000).describe("Time between two looks at the node's RPC"),
   timeoutMs: milliseconds.default(2_000).describe("How long the node may take to answer one look"),
@@ -35,7 +35,7 @@ export const rpcHealthShape = {
   webSocketIntervalMs: milliseconds.default(5_000).describe("Time between two looks at the node's WebSocket"),
 };
 
-/** Settings of the watch of the sidecar's node: its RPC, and the disk of its data. */
+/** Settings of the watches of the sidecar's node: its RPC, and the disk with its data. */
 export const healthSection = section({
   ...rpcHealthShape,
   diskFreeRatio: z
@@ -57,7 +57,7 @@ export const healthSection = section({
     .describe("How long the data disk has to be seen before there is a forecast; what was seen outlasts restarts"),
 });
 
-/** Comparison of a node's height with other endpoints. */
+/** Settings for comparing a node's height with other endpoints. */
 export const referencesShape = {
   references: z
     .array(httpUrl)
@@ -69,7 +69,7 @@ export const referencesShape = {
   maxBlocks: positiveInteger.default(50).describe("Lag in blocks from which the node counts as behind"),
 };
 
-/** The same, and what a node that stalls or lags may cost. */
+/** The settings for comparing heights, and those for restarting a node that stalls or lags. */
 export const lagSection = section({
   ...referencesShape,
   restart: yesOrNo
@@ -82,5 +82,5 @@ export const lagSection = section({
     .describe("How long a node stalls, or is behind and comes no nearer to lag.references, before it is restarted"),
 });
 
-/** What replaces the watch of certificates, for those who still set it. */
+/** Replacement for the certificate watch, for operators who still set it. */
 export const removedCertificate = "probe the public URL with Prometheus's blackbox exporter (docs/observability.md)";

@@ -16,14 +16,14 @@ export type WebSocketWatchOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** More than `eth_blockNumber` answers. */
+/** More than any `eth_blockNumber` response. */
 const messageLimitBytes = 65_536;
 
 const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketResponding"] };
 
 /**
- * Requests `eth_blockNumber` over a fresh WebSocket again and again: nodes are known to freeze there alone while HTTP answers.
- * Settles when the watch has ended.
+ * Requests `eth_blockNumber` over a new WebSocket at an interval: nodes are known to freeze there alone while HTTP responds. Settles when
+ * the watch has ended.
  */
 export async function watchWebSocket(
   options: WebSocketWatchOptions,
@@ -62,7 +62,7 @@ function describeFailure(failure: Failure, where: string): string {
   return `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
 }
 
-/** One question; what went wrong comes back as words. */
+/** Sends one request; returns failures as text. */
 async function openWebSocket(
   { url, timeoutMs }: WebSocketWatchOptions,
   signal: AbortSignal,

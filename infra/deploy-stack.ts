@@ -7,24 +7,23 @@ import { warnOfWatching } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
-/** Names, files and parent of a stack's resources, and where its warnings go. */
+/** Names, files and parent of a stack's resources, and its warning handler. */
 export type StackPlace = Readonly<{
   /** Prefix of the stack's resource names, e.g. `gatehouse-dev`. */
   prefix: string;
-  /** The repository's root: the context of the images' build. */
+  /** The repository's root: the build context of the images. */
   root: string;
-  /** Component that the resources belong to; absent: they are the program's own. */
+  /** Component that owns the resources; if absent, the program owns them. */
   scope?: Scope | undefined;
-  /** Reports a warning about a key; default is Pulumi's log, in the words for a stack's configuration. */
+  /** Reports a warning about a key; default is Pulumi's log, worded for a stack's configuration. */
   warn?: ((warning: ConfigProblem) => void) | undefined;
 }>;
 
 /**
- * Registers every resource of a stack with Pulumi. Each target's SDK is loaded only where it is used; they take a second of a
- * program's start.
+ * Registers every resource of a stack with Pulumi. Loads each target's SDK only when used, because that adds a second to a program's start.
  *
- * @returns the component, with what its services were given.
- * @throws {ConfigError} with what the services would refuse.
+ * @returns the component, with the configuration given to its services.
+ * @throws {ConfigError} with the settings that the services would reject.
  */
 export async function deployStack(
   config: StackConfig,

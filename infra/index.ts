@@ -35,24 +35,26 @@ const watchedAtPreview = await watch.end();
 const nodeConf = config.nodeImage === undefined ? undefined : locateConf(chooseNodeFamily(config));
 if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);
 
-/** The stack's outputs. One that is undefined is left out: Pulumi would warn of it at each update. */
+/** The stack's outputs. Undefined ones are omitted: Pulumi would warn about them on each update. */
 export default {
   ...outputs,
-  /** Grafana's user and password, if the stack brings a Grafana: `pulumi stack output --show-secrets grafana`. */
+  /** Grafana's user and password, if the stack includes Grafana: `pulumi stack output --show-secrets grafana`. */
   ...(grafana === undefined ? {} : { grafana }),
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
-  /** Services that run and are not ready yet, with their reasons. */
+  /** Services that run but are not ready yet, with reasons. */
   ...(config.renderTo !== undefined || runtime.isDryRun()
     ? {}
     : { notReady: listNotReady(config, { prefix, deployed: healthy }) }),
-  /** Names of the resources that the next preview watches. */
+  /** Names of the resources watched by the next preview. */
   watchedAtPreview,
-  /** Path of a real node's node.conf in its container; earlier releases kept it among the programs and had no such output. */
+  /** Path of a real node's node.conf in its container; earlier releases stored it with the programs and had no such output. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
 
-/** @throws {RunError} if npm can't install the images' dependencies: Pulumi shows its message without a stack trace. */
+/**
+ * @throws {RunError} if npm can't install the images' dependencies: Pulumi prints its message without a stack trace.
+ */
 function prepareImages(...[root, wanted]: Parameters<typeof installImageDependencies>): void {
   try {
     installImageDependencies(root, wanted);

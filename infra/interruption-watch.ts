@@ -20,21 +20,21 @@ import {
   type Watched,
 } from "./interruptions.ts";
 
-/** Output that names the watched resources, for the stack's next preview. */
+/** Output that lists the watched resources for the stack's next preview. */
 export const watchedOutput = "watchedAtPreview";
 
 /** Output with the path of a real node's node.conf. */
 const nodeConfOutput = "nodeConf";
 
-/** The watch of one run of the program. */
+/** The watch during one run of the program. */
 export type InterruptionWatch = Readonly<{
-  /** To be called when every resource is registered: calls out what is gone, and gives the value of {@link watchedOutput}. */
+  /** Call it after registering every resource: reports removed resources, and returns the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
-  /** Calls out, at preview, what becomes of the node.conf of a real node that an earlier release deployed. */
+  /** Reports, on preview, what happens to the node.conf of a real node deployed by an earlier release. */
   warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
-/** The output with digests of what a stack gave its services (`Gatehouse.configuration`). */
+/** Output with digests of the settings and files that a stack gave its services (`Gatehouse.configuration`). */
 const configurationOutput = "configuration";
 
 const namesSchema = z.array(z.string());
@@ -43,10 +43,11 @@ const uploadsSchema = z.tuple([z.object({ content: z.string() })]);
 const bundleSchema = z.record(z.string(), z.string());
 
 /**
- * Has a plain `pulumi preview` call out, as a warning at the resource, what would interrupt the node or drop data. To be called before
- * any resource is registered. Pulumi runs hooks in a preview too, and that before a creation for a replacement as well (Pulumi
- * documentation, "Resource hooks"); whether there is such a resource already, which that hook does not get, the outputs of the stack's last
- * update show, and the engine, where a destroyed stack has outputs still. A hook before the deletion would know, but `pulumi destroy` refuses a stack that has one unless it runs the program.
+ * Makes a plain `pulumi preview` warn, at the resource, about changes that would interrupt the node or drop data. Call it before
+ * registering any resource. Pulumi also runs hooks in a preview, including the creation hook for a replacement (Pulumi documentation,
+ * "Resource hooks"). That hook doesn't get whether the resource already exists; the outputs of the stack's last update show it, and so does
+ * the engine, because a destroyed stack still has outputs. A deletion hook would know, but `pulumi destroy` rejects a stack with one unless
+ * it runs the program.
  */
 export function watchInterruptions({
   project,
@@ -55,7 +56,7 @@ export function watchInterruptions({
 }: Readonly<{
   project: string;
   stack: string;
-  /** Whether a resource is on the engine; default: what the last update made still is. */
+  /** Whether a resource is on the engine; by default, resources of the last update are assumed to exist. */
   exists?: (type: string, name: string) => Promise<boolean>;
 }>): InterruptionWatch {
   const readOutput = createOutputReader(`${getOrganization()}/${project}/${stack}`);
@@ -87,9 +88,8 @@ export function watchInterruptions({
 }
 
 /**
- * Creates a reader of the outputs of a stack's last update, for a preview alone: nothing is called out otherwise, and an update that reads the
- * state which it writes meanwhile fails now and then, because the file backend does not write it atomically ("failed to load checkpoint:
- * EOF").
+ * Creates a reader of the outputs of a stack's last update, for previews only. Other runs report nothing, and an update that reads the
+ * state while writing it fails occasionally, because the file backend does not write it atomically ("failed to load checkpoint: EOF").
  */
 function createOutputReader(stack: string): (output: string) => Promise<unknown> {
   if (!runtime.isDryRun()) return async () => undefined;
@@ -102,9 +102,9 @@ type Subject = Readonly<{
   type: string;
   resource: Resource;
   name: string;
-  /** Whether it is there already, so that a creation is a replacement. */
+  /** Whether the resource already exists, so that a creation is a replacement. */
   isDeployed: () => Promise<boolean>;
-  /** Names of the live files that differ from those of the stack's last update; undefined if that can't be determined. */
+  /** Names of the live files that differ from those of the stack's last update; undefined if unknown. */
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
@@ -125,7 +125,7 @@ function createHooks({ what, type: kind, resource, name, isDeployed, changedFile
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
-      // Not waited for: it waits until the resource is registered, which waits for this hook.
+      // Not awaited: it waits for the resource's registration, which waits for this hook.
       if (found !== undefined) void log[found.level](found.text, resource);
     };
     return new ResourceHook(`${kind.split(":").at(-1)}-${name}-${moment}`, report, {

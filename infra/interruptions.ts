@@ -1,12 +1,12 @@
 import { findServiceRow, listStackServices } from "#daemon/stack-services.ts";
 
 /**
- * A resource whose change is worth a word: the node, what can't be made again, another service, the files that a service reads again as they change, and the secrets
- * that it is handed over by as they change.
+ * A resource whose changes are reported: the node, data that can't be recreated, another service, hot-reloaded files, and secrets whose
+ * change triggers a hot restart.
  */
 export type Watched = "node" | "data" | "service" | "live" | "secrets";
 
-/** Remark of a preview on a change: a warning if something stops, otherwise an info message. */
+/** Preview message about a change: a warning if something stops, otherwise an info message. */
 export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
 
 const storage = new Set([
@@ -21,7 +21,7 @@ const serviceTypes = new Set([containerType, deploymentType, autoscalerType]);
 const workloads = new Set([containerType, "kubernetes:apps/v1:StatefulSet"]);
 const liveTypes = new Set([containerType, "kubernetes:core/v1:Secret"]);
 const secretsName = /-sidecar-secrets$/;
-/** Live file whose change hands a service over; the serving process reads the other live files again. */
+/** Live file whose change triggers a hot restart; the running process reloads the other live files. */
 const handingOver = "settings.json5";
 const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver];
 
@@ -31,7 +31,7 @@ const handedOver = services.filter(({ row }) => row.handOver !== undefined);
 const precious = [...services.flatMap(({ name, row }) => (row.keeps ? [`-${name}-${row.keeps}`] : [])), "-namespace"];
 const shownPaths = 5;
 
-/** Finds the service that a resource's name ends in, before what follows in such names. */
+/** Returns the service whose name ends a resource's name, before the given suffix. */
 function findByEnd(name: string, among: typeof services, then = "") {
   return among.find((service) => name.endsWith(`-${service.name}${then}`));
 }
@@ -40,7 +40,7 @@ function isPrecious(name: string): boolean {
   return precious.some((end) => name.endsWith(end));
 }
 
-/** Finds what kind of watched resource this is; `undefined` if its change is not worth a word. */
+/** Returns the kind of a watched resource; `undefined` if its changes are not reported. */
 export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && findServiceOfLive(name) !== undefined) return "live";
@@ -49,15 +49,15 @@ export function findWatched(type: string, name: string): Watched | undefined {
   return storage.has(type) && isPrecious(name) ? "data" : undefined;
 }
 
-/** Finds the service that a live file's resource belongs to. */
+/** Returns the service that owns a live file's resource. */
 export function findServiceOfLive(name: string): string | undefined {
   return findByEnd(name, handedOver, "-live")?.name;
 }
 
 /**
- * Describes the effects of replacing a resource that the stack has already; undefined for a cluster's own objects of services.
+ * Describes the effects of replacing an existing resource; undefined for a cluster's own objects of services.
  *
- * @param changedFiles names of the live files that have changed; absent if unknown.
+ * @param changedFiles names of the changed live files; absent if unknown.
  */
 export function describeReplacement(
   what: Watched,
@@ -88,7 +88,7 @@ export function describeReplacement(
   }
 }
 
-/** Describes the effects of removing a resource from the program; undefined if no more than that service goes. */
+/** Describes the effects of removing a resource from the program; undefined if that removes neither the node nor data. */
 export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
     return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
@@ -106,7 +106,7 @@ function describeHandOver(service: string): string {
   return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${found?.row.handOver}`;
 }
 
-/** Names no secret: all that is known is that only secrets are in there, and on Docker another image brings the same ones again. */
+/** Lists no secrets: it is only known that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
 function describeNewSecrets(name: string): Notice {
   return {
     level: "info",
@@ -134,10 +134,7 @@ function buildWarning(text: string): Notice {
   return { level: "warn", text };
 }
 
-/**
- * Finds what an update in place interrupts: a StatefulSet or Deployment recreates its pods for any change of the pod template, and for nothing
- * else.
- */
+/** Returns what an in-place update interrupts: a StatefulSet or Deployment recreates its pods only when the pod template changes. */
 export function findInterruptionByUpdate(
   type: string,
   name: string,
@@ -174,7 +171,7 @@ function formatBounds(inputs: unknown): string {
   return `${[...new Set(bounds)].join(" to ")} pods`;
 }
 
-/** Describes the change of a Deployment's pods: without a volume, the new pod begins before the old one ends; with one it can't. */
+/** Describes the replacement of a Deployment's pods: without a volume, the new pod starts before the old one exits; with a volume it can't. */
 function describeRenewal(name: string, because: string, [was, is]: readonly boolean[]): Notice {
   if (is !== true) {
     return {
@@ -183,7 +180,7 @@ function describeRenewal(name: string, because: string, [was, is]: readonly bool
     };
   }
   const service = findByEnd(name, missed);
-  // Pulumi deletes what is removed last.
+  // Pulumi deletes removed resources last.
   const before =
     was === false
       ? ` Its autoscaler would start a second pod before it goes: run \`kubectl delete horizontalpodautoscaler ${service?.name}\` first.`
@@ -205,7 +202,7 @@ function findPodTemplate(inputs: unknown): unknown {
   return getProperty(getProperty(inputs, "spec"), "template");
 }
 
-/** Lists the paths at which two values differ; a value that only the update will know differs from every other. */
+/** Lists the paths at which two values differ; a value unknown until the update differs from every other. */
 function listChangedPaths(before: unknown, after: unknown, path: string): readonly string[] {
   if (Object.is(before, after)) return [];
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return [path];
@@ -219,7 +216,7 @@ function getProperty(value: unknown, key: string): unknown {
 }
 
 /**
- * Describes the move of node.conf to a stack whose real node still has it, and its programs, on one volume with its chain data.
+ * Describes the move of node.conf for a stack whose real node still stores it on one volume with its programs and chain data.
  *
  * @param published output of the stack's last update with the path of node.conf; earlier releases had no such output.
  */

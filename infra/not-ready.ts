@@ -5,15 +5,15 @@ import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { createEngineClient, type EngineClient } from "./preflight/engine-client.ts";
 import type { UnreadyService } from "./unready-service.ts";
 
-/** Creates the client of a stack's Docker engine; `undefined` on Kubernetes, and for an engine that only Docker's own client reaches. */
+/** Creates the client of a stack's Docker engine; `undefined` on Kubernetes, and for an engine that only Docker's own client can reach. */
 export function createStackEngine({ target, dockerEngine }: StackConfig): EngineClient | undefined {
   if (target !== "docker") return undefined;
   return createEngineClient(dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined);
 }
 
 /**
- * Lists the services that run and are not ready yet, with their reasons, once a stack is deployed: a node that syncs for days keeps no update waiting. The
- * value is `undefined` in a preview, for rendered manifests, and for an engine that can't be queried.
+ * After a stack is deployed, lists the services that run but are not ready yet, with reasons: a node that syncs for days does not delay an
+ * update. `undefined` in a preview, for rendered manifests, and for an engine that can't be queried.
  */
 export function listNotReady(
   config: StackConfig,

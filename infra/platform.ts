@@ -4,38 +4,38 @@ import type { ServiceSpec } from "./services/service-spec.ts";
 import type { Published } from "./services/published.ts";
 import type { RestartRoute } from "./services/sidecar-spec.ts";
 
-/** Parent of a service's resources, and the resources that have to be there before them. */
+/** Parent of a service's resources, and the resources they depend on. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
 
-/** Component that all of a stack's resources belong to, if they are not the program's own. */
+/** Component that owns all of a stack's resources, if the program doesn't own them itself. */
 export type Scope = Readonly<{
   parent: ComponentResource;
-  /** The target's provider, if the component was given one; undefined: one is made. */
+  /** The target's provider, if the component was given one; if undefined, the stack creates one. */
   provider: ProviderResource | undefined;
 }>;
 
-/** A node, its sidecar, and the services that restore its chain data before the first start and snapshot it, if any. */
+/** A node, its sidecar, and the optional services that restore its chain data before the first start and snapshot it. */
 export type NodeSpecs = Readonly<{
   node: ServiceSpec;
   sidecar: ServiceSpec;
   restore?: ServiceSpec | undefined;
-  /** Service that takes snapshots of the node's volume, and its schedule; for targets with volume snapshots only. */
+  /** Service that snapshots the node's volume, and its schedule; only for targets with volume snapshots. */
   snapshots?: Readonly<{ spec: ServiceSpec; schedule: string }> | undefined;
 }>;
 
-/** A target that services are deployed to: one Docker host, or one namespace of a Kubernetes cluster. */
+/** A deployment target: one Docker host, or one namespace of a Kubernetes cluster. */
 export type Platform = Readonly<{
   addresses: Addresses;
-  /** Published services as people on the host reach them; absent if the target publishes none. */
+  /** Published services as reached from the host; absent if the target publishes none. */
   published?: Published | undefined;
-  /** Way in which the sidecar restarts the node here. */
+  /** How the sidecar restarts the node on this target. */
   restart: RestartRoute;
-  /** Lets the services reach each other as their specifications say, and nothing else reach them. */
+  /** Allows only the connections between services that their specifications list. */
   allowEdges(specs: readonly ServiceSpec[]): void;
-  /** Shows the services to the target's monitoring, if the stack is to fit into one. */
+  /** Registers the services with the target's monitoring, if the stack uses an existing one. */
   announce(specs: readonly ServiceSpec[]): void;
-  /** Deploys a service; what depends on it depends on what is returned. */
+  /** Deploys a service and returns the resource that its dependents depend on. */
   deploy(spec: ServiceSpec, attachment: Attachment): Resource;
-  /** Deploys a node with the sidecar that keeps it right. */
+  /** Deploys a node with the sidecar that reconciles it. */
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource;
 }>;

@@ -20,8 +20,8 @@ import { findRootKey } from "./config/problem-parts.ts";
 /**
  * Parses a stack's configuration.
  *
- * @param raw the values by key, as Pulumi gives them: text, with lists and objects as JSON.
- * @throws {ConfigError} with every problem found: the key, what was found and what is allowed.
+ * @param raw the values by key, as Pulumi passes them: text, with lists and objects as JSON.
+ * @throws {ConfigError} with every problem found: the key, its actual value and the allowed values.
  *
  * @example
  * import { parseConfig } from "gatehouse-evm/pulumi";
@@ -35,14 +35,14 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
   return config;
 }
 
-/** Keys without which nothing else of a stack can be judged. */
+/** Keys that the validation of all other keys depends on. */
 const decisive: ReadonlySet<string> = new Set(["target", "nodeImage", "nodeFamily"]);
 
 /**
- * Parses a stack's configuration, and leaves out values that do not fit, so that the rest can be judged in the same round.
+ * Parses a stack's configuration, and omits invalid values, so that the rest can be validated in the same run.
  *
  * @param raw the values by key, as for {@link parseConfig}.
- * @throws {ConfigError} if nothing else can be judged.
+ * @throws {ConfigError} if nothing else can be validated.
  */
 export function readConfig(
   raw: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ export function readConfig(
   const given = Object.entries(raw).filter(([key, text]) => !isNotSet(key, text));
   const values = Object.fromEntries(given.map(([key, text]) => [key, fromText(key, text)]));
   for (const { code, path } of configSchema.safeParse(values).error?.issues ?? []) {
-    // `pulumi config set --path` stores a number with a fraction as text.
+    // `pulumi config set --path` stores a fractional number as text.
     const [keys, found] = [path.map(String), getValueAt(values, path.map(String))];
     if (code === "invalid_type" && typeof found === "string" && /^\d+\.\d+$/.test(found)) {
       assignAt(values, keys, Number(found));
@@ -67,7 +67,7 @@ export function readConfig(
   return { config, problems: [...misfits, ...contradictions] };
 }
 
-/** Adds what the family of the node's image decides, unless the stack says otherwise. */
+/** Adds the defaults of the node image's family, unless the stack overrides them. */
 function withFamilyDefaults(config: StackConfig): StackConfig {
   const { user } = chooseNodeFamily(config).image;
   return hasEntryPoint(config) && user !== undefined ? { ...config, nodeUser: config.nodeUser ?? user } : config;
@@ -75,14 +75,14 @@ function withFamilyDefaults(config: StackConfig): StackConfig {
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
-/** Parses JSON, unless the schema takes the text as it is, even if it looks like a number (a version such as `0.16`). */
+/** Parses JSON, unless the schema accepts the text itself, even if it looks like a number (a version such as `0.16`). */
 function fromText(key: string, text: string): unknown {
   const schema = shape[key];
   if (schema === undefined || schema.safeParse(text).success) return text;
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // Not JSON: the schema names what it expected and shows the text that it found.
+    // Not JSON: the schema reports the expected value and the actual text.
     return text;
   }
 }
@@ -111,14 +111,14 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   ];
 }
 
-/** Finds the value that was found at a path, as text; undefined for one inside another that is missing or has values itself. */
+/** Returns the actual value at a path as text; undefined if its parent is missing or if it contains values itself. */
 function findFound(values: Readonly<Record<string, unknown>>, path: readonly string[]): string | undefined {
   const value = getValueAt(values, path);
   if (typeof value !== "object") return value === undefined ? undefined : String(value);
   return path.length === 1 ? JSON.stringify(value) : undefined;
 }
 
-/** Finds the words for a right value: the schema's own, or those of the schema that a default or `optional()` wraps. */
+/** Returns the description of a valid value: the schema's own, or that of the schema wrapped by a default or `optional()`. */
 function findExpected(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;
@@ -184,7 +184,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   return [...problems, ...findNodeVersionProblems(config)];
 }
 
-/** Finds images without a reference. Kubernetes needs one each: no engine here could build them for the cluster. */
+/** Reports images without a reference. Kubernetes requires one for each: no local engine could build them for the cluster. */
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)

@@ -13,14 +13,14 @@ import { listHostPorts } from "./services/host-ports.ts";
 import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
-/** Output of `pulumi up` for people: URLs by audience, commands to try, the account to fund. */
+/** Human-readable output of `pulumi up`: URLs by audience, commands to try, the account to fund. */
 export type StackOutputs = Readonly<{
   urls: Readonly<Record<"public" | "tokenHolders" | "operations", Readonly<Record<string, string>>>>;
   tryThis: readonly string[];
   signer: Readonly<{ address: string; howToFund: string }>;
 }>;
 
-/** Builds the outputs of a stack on Docker. Names addresses, never keys. */
+/** Builds the outputs of a stack on Docker. Includes addresses, never keys. */
 export function buildDockerOutputs(config: StackConfig): StackOutputs {
   const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
   const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
@@ -48,7 +48,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
   };
 }
 
-/** Builds the outputs of a stack on Kubernetes. Names addresses, never keys. */
+/** Builds the outputs of a stack on Kubernetes. Includes addresses, never keys. */
 export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
   const { namespace } = config;
   const { ports: sidecar } = stackServices.sidecar;
@@ -89,7 +89,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
 
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
-/** Lists the commands that buy the first route that a stack sells, by the devnet's account or the reader's own. Pulumi shows 150 characters of each. */
+/** Lists the commands that buy the first paid route of a stack, from the devnet's account or the reader's own. Pulumi shows 150 characters of each. */
 function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const { method, path, sold } = findFirstRoute(routes);
   const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
@@ -105,7 +105,7 @@ function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: Sta
   ];
 }
 
-/** Formats the request of the first route without a payment, which is answered with its price. */
+/** Formats a request to the first route without payment; the response contains its price. */
 function formatUnpaid({ routes }: StackConfig, server: string): string {
   const { method, path } = findFirstRoute(routes);
   return `curl -si${method === "GET" ? "" : ` -X ${method}`} ${server}${path}`;
@@ -119,12 +119,15 @@ function findFirstRoute(routes: StackConfig["routes"]) {
 
 const sampleOffer = { accepts: { price: "$0.01" } };
 
-/** Lists the ports for operators of the services that a stack brings. */
+/** Lists the operator ports of the optional services that a stack includes. */
 function listBroughtPorts(config: StackConfig) {
   return listHostPorts(config).filter(({ service, at }) => isBroughtName(service) && at === "loopback");
 }
 
-/** Builds the URLs for operators and their Prometheus: the sidecar, the resource server, the Pushgateway for the node's metrics, and what else the stack brings. */
+/**
+ * Builds the URLs for operators and their Prometheus: the sidecar, the resource server, the Pushgateway for the node's metrics, and the
+ * optional services of the stack.
+ */
 function buildOperationsUrls({
   status,
   sales,
@@ -143,7 +146,7 @@ function buildOperationsUrls({
   };
 }
 
-/** Builds Grafana's user and password, which is secret; undefined if the stack brings no Grafana. */
+/** Builds Grafana's user and secret password; undefined if the stack does not include Grafana. */
 export function buildGrafanaOutput(
   config: StackConfig,
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
@@ -154,9 +157,9 @@ export function buildGrafanaOutput(
   return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
-/** Builds the address of the account that pays the facilitator's gas, and how to fund it. */
+/** Builds the address of the account that pays the facilitator's gas, and funding instructions. */
 export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
-  // A stack's own setting of the service wins, as it does in the service.
+  // The stack's own setting of the service takes precedence, as it does in the service.
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
   const key = typeof set === "string" ? set : config.signerPrivateKey;
   const address = key === undefined ? devAccounts.signer.address : deriveAddress(key);
@@ -169,7 +172,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   };
 }
 
-/** Derives the address of an account's key; the curve's arithmetic is the machine's own library, a tenth of a second faster to load. */
+/** Derives an account's address from its key; for the curve arithmetic, uses the machine's own library, which loads a tenth of a second faster. */
 function deriveAddress(privateKey: string): string {
   const curve = createECDH("secp256k1");
   curve.setPrivateKey(privateKey.slice("0x".length), "hex");

@@ -1,19 +1,19 @@
 import { z } from "zod";
 import { operatorPaths } from "#daemon/stack-services.ts";
 
-/** A service that is deployed and not ready: why, and the command that checks it again. */
+/** A deployed service that is not ready: the reason, and the command that checks it again. */
 export type UnreadyService = Readonly<{ service: string; reason: string; check: string }>;
 
 const readiness = z.object({
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })),
 });
 
-/** Builds the command that checks in a service's own container whether it is ready; it prints why it is not. */
+/** Builds the command that checks a service's readiness in its own container; it prints the reasons if it is not ready. */
 export function buildReadyCheck(port: number): readonly string[] {
   return ["node", "/app/infra/images/health-check.mjs", "http", `http://127.0.0.1:${port}${operatorPaths.ready}`, "0"];
 }
 
-/** Describes what a health check printed: each check that fails, or its whole output where it is not a service's answer. */
+/** Describes the output of a health check: each failed check, or the whole output if it is not a service's response. */
 export function describeReasons(printed: string): string {
   const text = printed.replace(/^HTTP \d+: /, "").trim();
   try {
@@ -21,7 +21,7 @@ export function describeReasons(printed: string): string {
     const failed = Object.entries(checks).filter(([, { ok }]) => !ok);
     return failed.map(([name, { message }]) => `${name}: ${message}`).join("; ");
   } catch {
-    // Cut off, or no service's answer: shown as it is.
+    // Truncated, or not a service's response: shown unchanged.
     return text.replaceAll(/\s+/g, " ");
   }
 }

@@ -2,63 +2,63 @@ import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { findChainTraits, type ChainTraits } from "#daemon/chain-traits.ts";
 
-/** Names and manners of the nodes of one family: all that its members share and other families don't. */
+/** Names and behaviour of one family of nodes: everything that its members share and other families don't. */
 export type NodeFamily = Readonly<{
-  /** Its name in the setting `node.family`. */
+  /** Value in the setting `node.family`. */
   name: string;
-  /** File names of its programs; `process` is absent where a family has no fixed one. */
+  /** File names of its programs; `process` is absent for a family without a fixed one. */
   programs: Readonly<{ tool: string; process?: string }>;
-  /** Library next to the programs that has to be loaded before them, in releases that have it. */
+  /** Library next to the programs that must be preloaded, in releases that include it. */
   preload?: string;
-  /** Places of the configuration file, relative to the workspace; the first one is where a new file goes. */
+  /** Paths of the configuration file, relative to the workspace; a new file goes to the first one. */
   configPlaces: readonly [string, ...string[]];
-  /** Directory in which `ops` is run, relative to the workspace; absent: the directory of the programs. */
+  /** Working directory of `ops`, relative to the workspace; absent: the directory of the programs. */
   opsDirectory?: string;
-  /** Directory that relative paths in the configuration file are resolved against. */
+  /** Base directory of relative paths in the configuration file. */
   pathsFrom: "config-directory" | "bin-directory";
   /** Directory of the node inside the workspace in the layout before v0.11. */
   nodeDirectory: string;
-  /** Its container image. */
+  /** Behaviour of its container image. */
   image: ImageManners;
-  /** Evidence of a program's version: a release number, or the commit that it was built from. */
+  /** Identifier of a program's version: a release number, or the commit of its build. */
   versionedBy: "release" | "commit";
-  /** Releases by the first digits of the commit that their programs were built from. */
+  /** Releases by the first digits of their build commits. */
   commits: Readonly<Record<string, string>>;
   /** File with the fork schedule, relative to the workspace. */
   forksPath?: string;
-  /** Length of an epoch, and the time at which epoch 0 began, by chain id. */
+  /** Length of an epoch, and start time of epoch 0, by chain id. */
   epochs?: Readonly<{ lengthMs: number; starts: Readonly<Record<number, number>> }>;
-  /** Directory of the data that a published snapshot has and replaces, relative to the data path. */
+  /** Data directory that a published snapshot contains and replaces, relative to the data path. */
   snapshotDirectory?: string;
-  /** Limits of its nodes and its chain's way of charging for gas. */
+  /** Limits of its nodes, and its chain's gas pricing. */
   chain: ChainTraits;
 }>;
 
-/** Manners of a family's container image. */
+/** Behaviour of a family's container image. */
 export type ImageManners = Readonly<{
-  /** `volume`: the programs are where they run. `entry-point`: each start removes the directory of the programs and copies the image's own there. */
+  /** `volume`: the programs run where they are. `entry-point`: each start replaces the directory of the programs with a copy of the image's. */
   programs: "volume" | "entry-point";
-  /** The configuration file as the tool is given it in the directory of the programs. */
+  /** Configuration file as passed to the tool in the directory of the programs. */
   configArgument: string;
   /** Names of the variables that the entry point reads. */
   variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
-  /** Finds the version in a tag that is no bare version, and the commit: its two groups. */
+  /** Finds version and commit, as its two groups, in a tag that is more than a bare version. */
   tag?: RegExp;
   /** Directory of `meta_path`, relative to the workspace. */
   metaPath: string;
-  /** File that genesis is made from, relative to the workspace. */
+  /** File that genesis is created from, relative to the workspace. */
   genesisPath?: string;
-  /** Directory below the data path whose presence shows that genesis has run. */
+  /** Directory below the data path that exists once genesis has run. */
   genesisMark?: string;
-  /** Open files that the node's process needs. */
+  /** Open file limit that the node's process needs. */
   openFiles?: number;
-  /** Number of an unprivileged user that it runs as; absent: only the operator knows one. */
+  /** Id of the unprivileged user that it runs as; absent: only the operator knows it. */
   user?: number;
-  /** Command in it that succeeds while the node's HTTP port is open. */
+  /** Command in the image that succeeds while the node's HTTP port is open. */
   healthCommand?: readonly string[];
 }>;
 
-/** Rows of {@link nodeFamilies}; the first is the one that is taken where nothing shows another. */
+/** Rows of {@link nodeFamilies}; the first is the default. */
 export type NodeFamilies = readonly [NodeFamily, ...NodeFamily[]];
 
 /** The specification's node ("Node command line", "Node operations objects"). */
@@ -110,13 +110,13 @@ const pharos: NodeFamily = {
 };
 
 /**
- * Everything in which one family of nodes differs from another: names, places and manners. A further family is one more row; whatever reads
- * a name or a place of the node reads it here. What changes with a release stands in `versions.ts`.
+ * All differences between node families: names, paths and behaviour. A new family is one more row; all code takes the node's names and
+ * paths from here. Differences between releases are in `versions.ts`.
  */
 export const nodeFamilies: NodeFamilies = [generic, pharos];
 
 /**
- * Finds a family by its name.
+ * Finds a family by name.
  *
  * @throws {Error} when no row has that name.
  */
@@ -127,9 +127,9 @@ export function findFamily(name: string, families: NodeFamilies = nodeFamilies):
 }
 
 /**
- * Finds the family of a workspace by the programs, else by the configuration file, that are there; the first row where nothing shows one.
+ * Detects a workspace's family by its programs, else by its configuration file; defaults to the first row.
  *
- * @param listDirectories directories that a family's programs may be in.
+ * @param listDirectories directories that may contain a family's programs.
  */
 export function findFamilyOnDisk(
   workspace: string,
@@ -144,7 +144,7 @@ export function findFamilyOnDisk(
   return families.find(hasPrograms) ?? families.find(hasConfig) ?? families[0];
 }
 
-/** Finds the family whose configuration file has the name of a path; the first row for any other name. */
+/** Finds the family whose configuration file has a path's name; defaults to the first row. */
 export function findFamilyOfConfig(configPath: string, families: NodeFamilies = nodeFamilies): NodeFamily {
   return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? families[0];
 }

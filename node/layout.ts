@@ -24,17 +24,17 @@ import {
 export type NodeLayout = Readonly<{
   kind: LayoutName;
   family: NodeFamily;
-  /** Whether `node_cli prune` takes `--c <config_path>` there. */
+  /** Whether its `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
   binDirectory: string;
-  /** Directory in which `ops` is run. */
+  /** Working directory of `ops`. */
   opsDirectory: string;
   configPath: string;
-  /** Directory that relative paths in the configuration file are resolved against. */
+  /** Base directory of relative paths in the configuration file. */
   pathsDirectory: string;
 }>;
 
-/** Settings of the node's place. */
+/** Settings of the node's location. */
 export type NodeLayoutSettings = Readonly<{
   workspace?: string | undefined;
   family?: string | undefined;
@@ -44,13 +44,13 @@ export type NodeLayoutSettings = Readonly<{
   version?: string | undefined;
 }>;
 
-/** Tables of what is known of nodes. */
+/** Tables of known releases and families. */
 export type NodeTables = Readonly<{ releases: NodeReleases; families: NodeFamilies }>;
 
 const knownTables: NodeTables = { releases: nodeReleases, families: nodeFamilies };
 
 /**
- * Finds the node's family, programs and configuration file: from the settings, else by what is on the disk and the version's layout
+ * Finds the node's family, programs and configuration file: from the settings, else from the files on disk and the version's layout
  * (specification, "Versioning", 1).
  *
  * @throws {StartupError} when neither a workspace nor a configuration file is set.
@@ -88,18 +88,18 @@ export function resolveNodeLayout(
   };
 }
 
-/** Finds the directory that relative paths in a configuration file are resolved against, where nothing but the file is known. */
+/** Finds the base directory of relative paths in a configuration file, if only the file is known. */
 export function findPathsDirectory(configPath: string): string {
   return resolveNodeLayout({ configPath }).pathsDirectory;
 }
 
-/** Writes a path as a program that runs in a directory is given it: relative if it is below. */
+/** Formats a path as argument of a program that runs in a directory: relative if below it. */
 export function formatArgument(path: string, directory: string): string {
   const inside = relative(directory, path);
   return inside.startsWith("..") || isAbsolute(inside) ? path : `.${sep}${inside}`;
 }
 
-/** Finds the workspace that a configuration file belongs to; its directory has the programs, too, unless its family keeps it elsewhere. */
+/** Finds the workspace of a configuration file; its directory also has the programs, unless its family keeps it elsewhere. */
 function locateByConfig(
   configPath: string | undefined,
   named: NodeFamily | undefined,
@@ -120,16 +120,16 @@ function locateByConfig(
   return place.startsWith("bin/") ? { root, bin: dirname(path) } : { root };
 }
 
-/** Returns the configuration file that is there, else the family's first place of it. A place in `bin` is in the directory of the programs. */
+/** Returns the existing configuration file, else the family's first path for it. A path in `bin` is in the directory of the programs. */
 function findConfig(root: string, binDirectory: string, { configPlaces: [first, ...others] }: NodeFamily): string {
   const locate = (place: string) =>
     place.startsWith("bin/") ? join(binDirectory, basename(place)) : join(root, place);
-  // One place needs no query of the file system, which may hang.
+  // A single path needs no file system query, which may hang.
   const found = others.length === 0 ? undefined : [first, ...others].map(locate).find((path) => existsSync(path));
   return found ?? locate(first);
 }
 
-/** Returns the newest release of an older layout that is there, else the newest of all. */
+/** Returns the newest release of an older layout found on disk, else the newest of all. */
 function findReleaseOnDisk(locateBin: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
   const newest = releases.at(-1) ?? releases[0];
   return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(locateBin(layout))) ?? newest;

@@ -5,7 +5,7 @@ import type { NodeLayout } from "./layout.ts";
 /** The specification's names of a node's parts in messages, but not in a path, a longer word or a setting. */
 const specified = /(?<![\w./-])(?:node\.conf|node_cli)(?![\w/-]|\.\w)/g;
 
-/** Gives the texts of a value that is shown to people the names that a node's own configuration file and tool have, in place of the specification's. */
+/** Replaces the specification's names in a displayed value's texts with the names of the node's own configuration file and tool. */
 export function giveOwnNames<Value extends object>(
   value: Value,
   { family, configPath }: Pick<NodeLayout, "family" | "configPath">,
@@ -17,7 +17,7 @@ export function giveOwnNames<Value extends object>(
   return JSON.parse(JSON.stringify(value), rename) as Value;
 }
 
-/** Has the messages of a log name a node's own files; paths and other facts of its lines stay. */
+/** Makes log messages use a node's own file names; paths and other fields remain unchanged. */
 export function nameOwnInLog(log: Logger, layout: () => Pick<NodeLayout, "family" | "configPath">): Logger {
   const rename = (part: unknown) => (typeof part === "string" ? giveOwnNames({ part }, layout()).part : part);
   return new Proxy(log, {

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 
 /**
- * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some
- * of the five fields; whether pruning is on is the one that is always known.
+ * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some of the
+ * five fields; only the pruning state is always known.
  */
 export type PruneInfo = Readonly<{
   autoPrune: boolean;
@@ -19,25 +19,25 @@ const versionFields = [
   "real_prune_reserved_version",
 ] as const;
 
-/** A PruneInfo, or what is missing. */
+/** A PruneInfo, or the missing parts. */
 export type PruneInfoResult = Readonly<{ ok: true; info: PruneInfo } | { ok: false; message: string }>;
 
-/** Words that mean on, and off. */
+/** Words that mean on or off. */
 const onWords = new Set(["1", "true", "enabled", "on", "yes"]);
 const offWords = new Set(["0", "false", "disabled", "off", "no"]);
 
 const blank = "[^\\S\\r\\n]*";
 const bar = "[|│┃║¦]";
 const valueOf = `(0x[0-9a-f]+|\\d+|true|false)\\b|(enabled|disabled|on|off|yes|no)(?=${blank}(?:["'.,;)}\\]]|${bar}|$))`;
-/** A further value behind the first one, as in `0.5`, `0/1`, `0 or 1` and in a row of a table with a column more: which one counts is not said. */
+/** Another value after the first one, as in `0.5`, `0/1`, `0 or 1` or a table row with an extra column: which one counts is unspecified. */
 const another = `${blank}(?:[-=.,/|│┃║¦>→]+|or|to)${blank}["']?(?:\\d|true|false|enabled|disabled|on\\b|off\\b|yes\\b|no\\b)`;
 const separator = `(?:${blank}(?:[:=]+>?|-+>|→|${bar}|is\\b|\\.{2,}:?)${blank}|[^\\S\\r\\n]+)`;
 const pair = new RegExp(`(?<![\\w-])["']?([a-z_]+)["']?${separator}["']?(?:${valueOf})(?!${another})`, "gim");
 
 /**
- * Reads PruneInfo from lines, a table or JSON, with a sign or blanks between a name and its value; anything else (log lines, headings,
- * colours) does not matter. `enable_auto_prune` alone is enough, and has to be on or off, not both: what is switched on can't be
- * switched off, so nothing is guessed.
+ * Parses PruneInfo from lines, a table or JSON, with a separator or blanks between a name and its value; ignores anything else (log lines,
+ * headings, colours). `enable_auto_prune` alone is enough, and must be unambiguously on or off: pruning can't be switched off again, so
+ * nothing is guessed.
  */
 export function parsePruneInfo(output: string): PruneInfoResult {
   const found = new Map<string, string>();

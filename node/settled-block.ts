@@ -1,7 +1,4 @@
-/**
- * Depth below the head from which a block counts as final; the specification's chain is final sooner. A head that is this far below the highest
- * one is no reorganisation.
- */
+/** Depth below the head from which a block counts as final; the specification's chain is final sooner. A head this far below the highest one is not a reorg. */
 export const settledBlocks = 64;
 
 /** Returns the number of the newest settled block below a head. Pure. */

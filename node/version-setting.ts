@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nodeVersionText } from "./versions.ts";
 
-/** The node's version as people set it: a semantic version, with or without a leading `v` and with or without a patch number. */
+/** Node version as users set it: a semantic version, with or without a leading `v` and with or without a patch number. */
 export const nodeVersion = z
   .string()
   .regex(nodeVersionText)

@@ -3,21 +3,21 @@ import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
 import { nodeFamilies, type NodeFamilies } from "./families.ts";
 
-/** A node version that could be read; compared without its pre-release part, because a pre-release counts as its release. */
+/** A parsed node version; compared without its pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
-  /** As it was given, without a leading `v`, e.g. `0.16.0-rc.1`. */
+  /** As given, without a leading `v`, e.g. `0.16.0-rc.1`. */
   text: string;
-  /** The release that it counts as, e.g. `0.16.0`. */
+  /** Release that it counts as, e.g. `0.16.0`. */
   release: string;
 }>;
 
 /** The five settings of metrics pushing, by meaning. */
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
-/** The names of the five keys in `chain.monitor_config`. */
+/** Names of the five keys in `chain.monitor_config`. */
 export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 
-/** Traits of a node from one release to the next row's. */
+/** Traits of a node from one release up to the next row's. */
 export type NodeRelease = Readonly<{
   /** First release with these traits, e.g. `0.16.0`. */
   since: string;
@@ -25,10 +25,10 @@ export type NodeRelease = Readonly<{
   layout: LayoutName;
   /** Whether `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
-  /** Word for its names of the metrics keys. Sidecars keep it in their state, so a released one stays. */
+  /** Identifier of its metrics key names. Sidecars store it in their state, so a released one must not change. */
   naming: string;
   monitorKeys: MonitorKeys;
-  /** Its name of a sixth key there, which tells nodes of one job apart; absent if it reads none. */
+  /** Its name for a sixth metrics key, which distinguishes nodes of one job; absent if it reads none. */
   instanceKey?: string;
 }>;
 
@@ -55,8 +55,8 @@ const pamir = { naming: "pamir", monitorKeys: pamirKeys, instanceKey: "pamir_cet
 const storage = { naming: "storage", monitorKeys: storageKeys } as const;
 
 /**
- * Everything that changes with the node's version, oldest first (specification, "Versioning" and "monitor_config keys"). A release that
- * names its keys differently, or moves its programs, is one more row: sidecar, lint, devnet, deployment and policies all read this table.
+ * All differences between node versions, oldest first (specification, "Versioning" and "monitor_config keys"). A release that renames its
+ * keys or moves its programs is one more row: sidecar, lint, devnet, deployment and policies all read this table.
  */
 export const nodeReleases: NodeReleases = [
   { since: "0.0.0", layout: "client-bin", nodeCliTakesConfig: false, ...pamir },
@@ -64,7 +64,7 @@ export const nodeReleases: NodeReleases = [
   { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
 ];
 
-/** Version of a devnet node if nothing else is set. */
+/** Default version of a devnet node. */
 export const devnetVersion = "0.16.2";
 
 const binDirectories = {
@@ -83,7 +83,7 @@ export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): s
   return binDirectories[layout](nodeDirectory);
 }
 
-/** Returns the row that a version belongs to; a version before the first row belongs to the first. */
+/** Returns the row that a version belongs to; for a version before the first row, the first row. */
 export function findRelease(
   { release }: Pick<NodeVersion, "release">,
   releases: NodeReleases = nodeReleases,
@@ -92,7 +92,7 @@ export function findRelease(
 }
 
 /**
- * Works as {@link findRelease}, for a version's text.
+ * Works like {@link findRelease}, for a version's text.
  *
  * @throws {Error} when the text is not a version.
  */
@@ -105,15 +105,15 @@ export function findReleaseOfText(text: string, releases: NodeReleases = nodeRel
 const number = "(0|[1-9]\\d{0,8})";
 const versionPattern = `v?${number}\\.${number}(?:\\.${number})?(?:[-+][0-9A-Za-z.+-]+)?`;
 
-/** A version and nothing else, with or without a leading `v` and with or without a patch number. */
+/** Exactly a version, with or without a leading `v` and with or without a patch number. */
 export const nodeVersionText = new RegExp(`^${versionPattern}$`);
 
-/** Longer texts are no answer to "which version". */
+/** Longer texts can't be a version response. */
 const textLengthMax = 1_000;
 
 /**
- * Reads a text that is a version and nothing else: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Undefined for anything else, because a
- * version that was found somewhere in a text may be that of an operating system or a compiler.
+ * Parses a text that is exactly a version: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Undefined for anything else, because a version inside a longer
+ * text may be that of an operating system or a compiler.
  *
  * @example
  * import { parseNodeVersion } from "gatehouse-evm/lint";
@@ -130,8 +130,8 @@ export function parseNodeVersion(text: string): NodeVersion | undefined {
 }
 
 /**
- * Reads `debug_protocolVersion.binaryVersion`, whose form the specification does not show: the one word in it that is a version,
- * e.g. in `node v0.16.2 (commit 1a2b3c)`. What stands in brackets is not looked at; two different versions count as no version.
+ * Parses `debug_protocolVersion.binaryVersion`, whose format the specification does not define: returns its only word that is a version,
+ * e.g. in `node v0.16.2 (commit 1a2b3c)`. Ignores text in brackets; two different versions count as none.
  */
 export function parseBinaryVersion(text: string): NodeVersion | undefined {
   const words = text
@@ -145,14 +145,10 @@ export function parseBinaryVersion(text: string): NodeVersion | undefined {
 
 const toolLine = new RegExp(`^(?:([\\w./-]+)\\s+)?(?:version:?\\s+)?(${versionPattern})(?:[\\s,].*)?$`, "i");
 
-/** Names of a node's tools; any other word before a version, such as that of a library, names something else's. */
+/** Names of a node's tools; any other word before a version, such as a library's name, means that the version is not the node's. */
 const toolName = /^(?!lib)(?:version:?|[\w-]*node[\w-]*|\w+[_-]cli)$/i;
 
-/**
- * Reads what `node_cli --version` printed: on its first line a version, after the tool's name at most.
- *
- * @param command name or path that the tool is run by, which it may print as its name.
- */
+/** Parses the output of `node_cli --version`: a version on its first line, at most preceded by the tool's name or by `command`, its path. */
 export function parseNodeCliVersion(output: string, command = ""): NodeVersion | undefined {
   const line = output.slice(0, textLengthMax).trim().split("\n")[0]?.trim() ?? "";
   const [, word, version] = toolLine.exec(line) ?? [];
@@ -162,8 +158,8 @@ export function parseNodeCliVersion(output: string, command = ""): NodeVersion |
 }
 
 /**
- * Reads `web3_clientVersion` if it begins with the name that is known to be this node's: `<name>/v<version>`, and more after
- * another slash. Any other name (`Reth/v1.3.12/…`) counts its own versions, and any other form may put a kernel's there.
+ * Parses `web3_clientVersion` if it starts with the known name of this node: `<name>/v<version>`, optionally followed by a slash and more.
+ * Other names (`Reth/v1.3.12/…`) have their own version numbers, and other formats may put a kernel's version there.
  */
 export function parseClientVersion(answer: string, clientName: string | undefined): NodeVersion | undefined {
   const [name, version] = answer.slice(0, textLengthMax).split("/");
@@ -171,10 +167,10 @@ export function parseClientVersion(answer: string, clientName: string | undefine
   return name?.toLowerCase() === clientName.toLowerCase() ? parseNodeVersion(version) : undefined;
 }
 
-/** Releases by the first digits of the commits that their programs were built from. */
+/** Releases by the first digits of their build commits. */
 export type ReleaseCommits = Readonly<Record<string, string>>;
 
-/** Identity of a program, as far as its own words show it. */
+/** Identity of a program, as far as it reports it. */
 export type ProgramIdentity = Readonly<{ version?: NodeVersion | undefined; commit?: string | undefined }>;
 
 /** Commits of all families' releases. */
@@ -182,7 +178,10 @@ export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.ma
 
 const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
 
-/** Reads what a program says of itself: a version, or the commit that it was built from (`f301031a9-dirty`), whose release a table may have; undefined for anything else. */
+/**
+ * Parses a program's self-reported identity: a version, or its build commit (`f301031a9-dirty`), whose release a table may list; undefined
+ * for anything else.
+ */
 export function identifyProgram(
   text: string | undefined,
   parse: (text: string) => NodeVersion | undefined,
@@ -197,7 +196,7 @@ export function identifyProgram(
   return { commit, version: release === undefined ? undefined : parseNodeVersion(commits[release] ?? "") };
 }
 
-/** Compares two programs by their commits, else by their releases; "unknown" if they have neither in common. */
+/** Compares two programs by their commits, else by their releases; "unknown" if they share neither. */
 export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "same" | "other" | "unknown" {
   if (one.commit !== undefined && other.commit !== undefined) {
     return isSameCommit(one.commit, other.commit) ? "same" : "other";
@@ -206,12 +205,12 @@ export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "s
   return one.version.release === other.version.release ? "same" : "other";
 }
 
-/** Names a program by its version, else by its commit. */
+/** Formats a program's version, else its commit. */
 export function nameProgram({ version, commit }: ProgramIdentity): string {
   return version?.text ?? commit ?? "unknown";
 }
 
-/** Whether two commits are the same, as far as both are written out. */
+/** Returns whether two commits match, up to the length of the shorter one. */
 export function isSameCommit(one: string, other: string): boolean {
   const [first = "", ...firstMark] = one.split("-");
   const [second = "", ...secondMark] = other.split("-");
@@ -219,15 +218,15 @@ export function isSameCommit(one: string, other: string): boolean {
   return isSame && firstMark.join() === secondMark.join();
 }
 
-/** Returns the commits that the tags of images name, with their releases. */
+/** Returns the commits in image tags, with their releases. */
 export function listImageCommits(...images: readonly (string | undefined)[]): ReleaseCommits {
   const found = images.map((image) => findTag(image ?? "", nodeFamilies) ?? []);
   return Object.fromEntries(found.flatMap(([, version, commit]) => (commit && version ? [[commit, version]] : [])));
 }
 
 /**
- * Returns the version that an image reference's tag is, or has where a family of nodes has it; undefined for no tag, one with other words, `latest`,
- * a date (`2026.11.1`), or only a digest.
+ * Returns the version in an image reference's tag: the tag itself, or the part that a node family's tag format defines; undefined for no
+ * tag, one with other words, `latest`, a date (`2026.11.1`), or only a digest.
  */
 export function parseImageVersion(image: string, families = nodeFamilies): NodeVersion | undefined {
   const tag = readTag(image);
@@ -244,5 +243,5 @@ function findTag(image: string, families: NodeFamilies): RegExpExecArray | undef
   return families.map((family) => family.image.tag?.exec(tag) ?? undefined).find((found) => found !== undefined);
 }
 
-/** A major number of an image's tag from which it is a year. */
+/** Major number in an image tag from which it is a year. */
 const firstYear = 1_000;

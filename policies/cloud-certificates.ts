@@ -1,4 +1,4 @@
-/** Annotations by which the load balancer of a cloud has certificates for an Ingress, in place of a Secret: of the AWS Load Balancer Controller, and of GKE. */
+/** Annotations with which a cloud load balancer gets certificates for an Ingress, instead of a Secret: AWS Load Balancer Controller and GKE. */
 export const cloudCertificates: readonly string[] = [
   "alb.ingress.kubernetes.io/certificate-arn",
   "networking.gke.io/managed-certificates",

@@ -2,10 +2,10 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label that names a container's service of Gatehouse. */
+/** Label with a container's Gatehouse service. */
 const dockerServiceLabel = "io.gatehouse.service";
 
-/** Reads a Docker container as a workload; undefined for another resource. */
+/** Reads a Docker container as a workload; returns undefined for any other resource. */
 export function readDockerWorkload({ type, name, props }: PolicyResource): Workload | undefined {
   if (type !== "docker:index/container:Container") return undefined;
   return {
@@ -13,7 +13,7 @@ export function readDockerWorkload({ type, name, props }: PolicyResource): Workl
     service: () =>
       readItems(props["labels"])
         .map(readFields)
-        // Another label's value may be unknown at preview, and is not read.
+        // Don't read the values of other labels, which may be unknown at preview.
         .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (readText(entry["value"]) ?? []) : []))
         .at(0),
     podLabels: () => ({}),

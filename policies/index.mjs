@@ -1,2 +1,2 @@
-// Pulumi compiles a TypeScript entry with its own old compiler; this one hands over to Node, which runs TypeScript as it is.
+// Pulumi compiles a TypeScript entry with its own old compiler; this entry delegates to Node, which runs TypeScript natively.
 import "./pack.ts";

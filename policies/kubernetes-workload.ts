@@ -2,12 +2,12 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label that names a pod's service of Gatehouse. */
+/** Label with a pod's Gatehouse service. */
 const kubernetesServiceLabel = "app.kubernetes.io/component";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Kubernetes kinds that make pods, each with a reader of its pod template. */
+/** Kubernetes kinds that create pods, each with a reader of its pod template. */
 const templates: Readonly<Record<string, (spec: Fields) => Fields>> = {
   Deployment: (spec) => readFields(spec["template"]),
   StatefulSet: (spec) => readFields(spec["template"]),
@@ -19,7 +19,7 @@ const templates: Readonly<Record<string, (spec: Fields) => Fields>> = {
 
 const kind = /^kubernetes:(?:core|apps|batch)\/v[0-9a-z]+:(\w+)$/;
 
-/** Reads a Kubernetes object that makes pods as a workload; undefined for another resource. */
+/** Reads a Kubernetes object that creates pods as a workload; returns undefined for any other resource. */
 export function readKubernetesWorkload({ type, props }: PolicyResource): Workload | undefined {
   const name = kind.exec(type)?.[1];
   if (name === undefined || (name !== "Pod" && templates[name] === undefined)) return undefined;
@@ -89,7 +89,7 @@ function readContainer(container: Fields, { pod, init }: Readonly<{ pod: () => F
   };
 }
 
-/** Reads the user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules root out. */
+/** Reads the user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules out root. */
 function readUser(own: Fields, shared: Fields): string | undefined {
   const uid = own["runAsUser"] ?? shared["runAsUser"];
   if (uid !== undefined) return String(uid);

@@ -1,4 +1,4 @@
-// Relative, not by `#sidecar`: Pulumi wants a package.json of the pack's own, and Node looks such names up in the nearest one.
+// Relative import instead of `#sidecar`: Pulumi requires a package.json in the pack, and Node resolves such names in the nearest one.
 import { lintConfig } from "../node/lint/lint-config.ts";
 import {
   parseImageVersion,
@@ -12,9 +12,9 @@ import { monitorFields, findNaming } from "../node/conf/monitor-keys.ts";
 import { readFields } from "./values.ts";
 
 /**
- * Lints a rendered `node.conf` for a node's version by the sidecar's own lint, and checks what this leaves to the sidecar but a
- * deployment has to contain: the metrics keys of that version, switched on (specification, "monitor_config keys" and "Versioning", 2).
- * Returns a line for each finding.
+ * Lints a rendered `node.conf` for a node version with the sidecar's own lint. Also checks what the lint leaves to the sidecar but a
+ * deployment must contain: the metrics keys of that version, enabled (specification, "monitor_config keys" and "Versioning", 2). Returns
+ * one line per finding.
  */
 export function lintNodeConfiguration(
   text: string,
@@ -30,7 +30,7 @@ export function lintNodeConfiguration(
   return [...linted, ...findSilentMetrics(text, known, releases)];
 }
 
-/** Says that a version is of another release line than an image's tag; undefined if it is not, or the tag names no version. */
+/** Describes a release line mismatch between a version and an image tag; undefined if they match, or if the tag contains no version. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
   const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
@@ -39,12 +39,12 @@ export function findImageDisagreement(version: string, image: string): string | 
   return `the sidecar is set up for a node of version ${version}, but its image is ${tagged.text}`;
 }
 
-/** Returns the major and minor number, which decide the node's keys and commands. */
+/** Returns the major and minor version, which determine the node's keys and commands. */
 function getReleaseLine({ release }: NodeVersion): string {
   return release.split(".", 2).join(".");
 }
 
-/** Finds why metrics would never be pushed, which no node reports: no keys at all, a missing key, or the switch turned off. */
+/** Returns why metrics would never be pushed, which no node reports: no keys at all, a missing key, or the switch turned off. */
 function findSilentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
   const monitor = readMonitorConfig(text);
   if (monitor === undefined) return [];
@@ -60,7 +60,7 @@ function findSilentMetrics(text: string, version: NodeVersion, releases: NodeRel
   ];
 }
 
-/** Reads `chain.monitor_config` of a text; undefined if it can't be parsed, which the lint reports. */
+/** Reads `chain.monitor_config` from a text; returns undefined if it can't be parsed, which the lint reports. */
 function readMonitorConfig(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;

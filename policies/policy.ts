@@ -30,13 +30,13 @@ const configSchema = {
   },
 } as const;
 
-/** Creates a Pulumi policy from a rule. `now` returns the day that exceptions are judged by. */
+/** Creates a Pulumi policy from a rule. `now` returns the date against which exceptions are checked. */
 export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
   const shared = {
     name: rule.name,
     description: `[${rule.severity}] ${rule.why} ${rule.remedy}`,
     severity: rule.severity,
-    // Whatever its severity: the pack's configuration can turn a rule into a warning.
+    // Mandatory for every severity; the pack's configuration can turn a rule into a warning.
     enforcementLevel: "mandatory" as const,
     configSchema: configSchema as unknown as NonNullable<Policy["configSchema"]>,
   };
@@ -99,20 +99,20 @@ function reportFinding({ rule, resource, finding, exceptions, now }: Found, repo
   report(`${resource} ${finding}${note === undefined ? "" : ` (${note})`}. ${rule.remedy}`);
 }
 
-/** A resource that a rule does not apply to, for a time. */
+/** Resource temporarily exempt from a rule. */
 export type RuleException = Readonly<{
   rule: string;
-  /** The resource's name in the Pulumi program. */
+  /** Resource name in the Pulumi program. */
   resource: string;
   reason: string;
   /** Last day of the exception, `YYYY-MM-DD`, in UTC. */
   expires: string;
 }>;
 
-/** Effect of exceptions on a finding: excused or not, and a note about an exception that doesn't count. */
+/** Effect of exceptions on a finding: whether it is excused, and a note about an invalid exception. */
 export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
 
-/** Judges whether an exception excuses a resource from a rule today; the note says why an expired or incomplete one does not. */
+/** Checks whether an exception excuses a resource from a rule today; the note explains why an expired or incomplete one does not. */
 export function judgeException(
   exceptions: readonly RuleException[],
   { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,

@@ -1,7 +1,7 @@
 /**
- * Readers of resource properties. A deployment's properties come as untyped data, and at preview single values can be unknown
- * (reading one throws, and Pulumi then reports the rule as advisory): so a rule reads no more than it needs, and a value
- * of the wrong type counts as absent, never as right.
+ * Readers of resource properties. A deployment's properties are untyped, and at preview individual values can be unknown (reading one
+ * throws, and Pulumi then reports the rule as advisory). A rule therefore reads only the values it needs, and a value of the wrong type
+ * counts as absent, never as valid.
  */
 
 /** Reads the items of a list; empty if the value isn't a list. */
@@ -14,17 +14,17 @@ export function readFields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** Reads a text; undefined if the value isn't one. */
+/** Reads a string; undefined if the value isn't one. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Reads a whole number; undefined if the value isn't one. */
+/** Reads an integer; undefined if the value isn't one. */
 export function readWhole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) ? value : undefined;
 }
 
-/** Whether a value is one that only the update will know: at preview, reading it throws. */
+/** Returns whether a value is unknown until the update; reading it at preview throws. */
 export function isUnknown(read: () => unknown): boolean {
   try {
     read();
@@ -35,7 +35,7 @@ export function isUnknown(read: () => unknown): boolean {
   }
 }
 
-/** Whether a switch that has to be off is set to anything but `false`. */
+/** Returns whether a switch that must be off is set to anything but `false`. */
 export function isOn(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }

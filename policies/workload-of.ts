@@ -3,12 +3,12 @@ import { readKubernetesWorkload } from "./kubernetes-workload.ts";
 import type { PolicyResource } from "./rule.ts";
 import type { Workload, Container } from "./workload.ts";
 
-/** Finds the workload of a resource; undefined if it has none. */
+/** Returns the workload of a resource; undefined if it has none. */
 export function findWorkload(resource: PolicyResource): Workload | undefined {
   return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
 }
 
-/** Checks every container of a resource; findings name the container if there are several. */
+/** Checks every container of a resource; findings include the container name if there are several. */
 export function checkContainers(
   resource: PolicyResource,
   check: (container: Container, workload: Workload) => readonly string[],

@@ -1,7 +1,7 @@
-/** A variable of a container; `value` is undefined if it comes from a reference. */
+/** Container variable; `value` is undefined if it comes from a reference. */
 export type Variable = Readonly<{ name: string; value: string | undefined }>;
 
-/** A directory or file that a container mounts. */
+/** Directory or file mounted by a container. */
 export type Mount = Readonly<{
   path: string;
   /** Path on the host, for bind mounts and hostPath volumes. */
@@ -10,16 +10,16 @@ export type Mount = Readonly<{
   temporary: boolean;
 }>;
 
-/** A port that something outside the host or cluster network can reach. */
+/** Port reachable from outside the host or cluster network. */
 type ExposedPort = Readonly<{ number: number; address: string }>;
 
-/** A container of either kind. Every reader reads its own properties only, so that one unknown value spoils one rule at most. */
+/** Container of either kind. Every reader reads only its own properties, so that one unknown value affects at most one rule. */
 export type Container = Readonly<{
   name: string;
   image: () => string | undefined;
   variables: () => readonly Variable[];
   privileged: () => boolean;
-  /** `undefined`: the image decides. */
+  /** `undefined`: determined by the image. */
   user: () => string | undefined;
   readOnlyRoot: () => boolean;
   dropsAll: () => boolean;
@@ -30,18 +30,18 @@ export type Container = Readonly<{
   probes: () => Readonly<{ ready: boolean; live: boolean }>;
   mounts: () => readonly Mount[];
   exposed: () => readonly ExposedPort[];
-  /** Runs once and ends, or never: no probes, no restarts. */
+  /** Whether it runs at most once and exits, without probes or restarts. */
   oneShot: () => boolean;
 }>;
 
-/** One Docker container, or the pods that a Kubernetes object makes. */
+/** One Docker container, or the pods created by a Kubernetes object. */
 export type Workload = Readonly<{
   kind: "docker" | "kubernetes";
-  /** Service of Gatehouse, by the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
+  /** Gatehouse service, from the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
   service: () => string | undefined;
-  /** Labels by which a network policy selects its pods; none of a Docker container. */
+  /** Labels by which network policies select its pods; empty for a Docker container. */
   podLabels: () => Readonly<Record<string, unknown>>;
-  /** Namespaces that it shares with the host: `network`, `pid`, `ipc`. */
+  /** Namespaces shared with the host: `network`, `pid`, `ipc`. */
   hostNamespaces: () => readonly string[];
   stopGraceSeconds: () => number | undefined;
   containers: () => readonly Container[];

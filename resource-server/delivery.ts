@@ -6,17 +6,17 @@ import { within } from "#daemon/time.ts";
 import type { SaleFacts } from "./sale/sale-lines.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
-/** Outcomes that give the client an upstream's response. */
+/** Outcomes that deliver an upstream's response to the client. */
 type Given = Extract<SaleOutcome, { kind: "sold" | "declined" }>;
 
-/** Response, memory and time limit of a delivery. */
+/** Response, memory and timeout of a delivery. */
 type Sending = Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; deliveryTimeoutMs: number }>;
 
 type About = Readonly<{ facts: SaleFacts; lines: BoundedLog }>;
 
 /**
- * Ends a delivery when all of the response was handed to the network, the connection is gone (for the sake of other clients, it may be), or
- * the time is over. The response is held until then.
+ * Ends a delivery when the whole response is written to the network, the connection is closed (possibly in favour of other clients), or on
+ * timeout. Buffers the response until then.
  */
 export async function followDelivery(
   given: Given,
@@ -36,7 +36,7 @@ export async function followDelivery(
   return record(delivery.undelivered(), { facts, lines });
 }
 
-/** Waits until an answer was sent. Returns the error if it could not be; its connection is gone then. */
+/** Waits until a response is sent. Returns the error if sending failed; the connection is closed then. */
 async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
   try {
     await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));

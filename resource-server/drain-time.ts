@@ -1,12 +1,12 @@
-/** Part of the grace of a stop that requests under way may use for their upstream and settlement. */
+/** Share of the shutdown grace period that in-flight requests may use for their upstream and settlement. */
 const drainShare = 0.6;
 
-/** Part of it that is left after that for what was cut off to be answered; the rest is for closing. */
+/** Share that follows for responses to cancelled requests; the rest is for closing. */
 const answerShare = 0.2;
 
 /**
- * Aborts a while after `stop` does: requests under way get most of the grace of a stop to end by themselves. What is cut off then
- * is safe: unsettled work is not charged, and a settlement is taken up after the next start.
+ * Creates a signal that aborts some time after `stop`: in-flight requests get most of the shutdown grace period to complete. Cancelling is
+ * safe: unsettled work is not charged, and the next start resumes settlements.
  */
 export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   const controller = new AbortController();
@@ -18,7 +18,7 @@ export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSign
   return controller.signal;
 }
 
-/** Milliseconds from the abort of {@link createDrainSignal} in which everything has to be answered. */
+/** Returns the time from the abort of {@link createDrainSignal} within which all requests must get a response, in milliseconds. */
 export function computeAnswerTimeMs(graceMs: number): number {
   return graceMs * answerShare;
 }

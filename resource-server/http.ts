@@ -24,39 +24,39 @@ import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type PaidRoutesDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
-  /** Whether nothing that is sold could be settled now. */
+  /** Returns whether none of the current offers could be settled now. */
   settlesNothing: () => boolean;
-  /** Whether this very payment has bought something before; or why that is not known now. */
+  /** Returns whether this exact payment has bought something before; or why that is currently unknown. */
   findClaim: (payment: Payment) => Promise<boolean | SaleWithoutLedger>;
-  /** Does what a request is for that this account has paid. */
+  /** Performs the work of a request paid by this account. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
-  /** Memory that requests are held in until they were worked on, and responses until their clients have taken them. */
+  /** Memory budget for buffered requests until they are processed, and for responses until their clients have received them. */
   memory: MemoryBudget;
   metrics: PaymentMetrics;
   log: Logger;
 }>;
 
-/** Routes that are sold, and settings of their delivery. */
+/** Routes for sale, and settings of their delivery. */
 export type PaidRoutesOptions = Readonly<{
   routes: Pick<LiveRoutes, "find" | "taken">;
   publicUrl: string | undefined;
-  /** Largest body of a request. */
+  /** Max size of a request body. */
   bodyLimitBytes: number;
-  /** Time that a client may take to receive a response that it bought. */
+  /** Max time for a client to receive a purchased response. */
   deliveryTimeoutMs: number;
-  /** Finds the address that requests come from. */
+  /** Determines the client address of a request. */
   client: ClientAddress;
-  /** The schemes that payments are read by. Default: all that are known. */
+  /** Schemes by which payments are parsed. Default: all known schemes. */
   schemes?: readonly Scheme[];
 }>;
 
-/** The parts of `node:http` that the listener hands to each request. */
+/** `node:http` objects that the listener passes with each request. */
 type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
 /**
- * Adds the routes that are sold, which may change at any time. A request is served only when method and path, byte for byte as they came, are
- * those of a route; the upstream is reached from here alone, so that no other spelling of a path gets around the payment. Where no route is
- * sold any more, a payment still gets what it bought before. What is answered to the outcome of a sale stands in `payment-answers.ts`.
+ * Adds the routes for sale, which may change at any time. A request is served only if its method and path match those of a route byte for
+ * byte; only this code calls the upstream, so no other spelling of a path can bypass the payment. If a route was removed, a payment still
+ * gets what it bought before. `payment-answers.ts` defines the response to each outcome of a sale.
  */
 export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
   const { log } = dependencies;
@@ -76,7 +76,7 @@ export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies
   });
 }
 
-/** Request line of a client: the method it may pay for, and path with query as it sent them. HEAD only requests the offers of its GET. */
+/** Client's request line: the method to pay for, and path with query as sent. HEAD only requests the offers of its GET. */
 type Target = Readonly<{ method: Route["method"]; target: string; isHead: boolean }>;
 
 type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
@@ -109,7 +109,7 @@ async function serve(
   const memory = opened.use(openMemory(c, client, serving.memory));
   let body: Uint8Array<ArrayBuffer> | undefined;
   if (method !== "GET") {
-    // Anybody can make up a payment: a body is read only for one that may buy something here, or has bought it.
+    // Any client can make up a payment, so read the body only if the payment may buy something here, or has bought it.
     if (!isOffered(payment, find(), options)) {
       const claim = await serving.findClaim(payment);
       if (claim === false) return refuse("invalid", noOffer);
@@ -119,7 +119,7 @@ async function serve(
     if (body === undefined) return answerWithoutOffer({ kind: "busy" });
   }
   opened.move();
-  // Looked up after the body, which a client may send slowly: what is sold by then counts.
+  // Look up the route after the body, which a client may send slowly: the offers at that time apply.
   const route = find();
   const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory };
   if (route === undefined) return collect(c, { ...sent, target, key: `${method} ${path}` }, options, serving);
@@ -130,7 +130,7 @@ function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidR
   return route !== undefined && findAcceptedOffer(payment, routes.taken(route)) !== undefined;
 }
 
-/** A payment that came whole, and the memory that its request is held in. */
+/** Completely received payment, and the memory that buffers its request. */
 type Sent = Readonly<{ payment: Payment; fingerprint: string; client: string; memory: ConnectionMemory }>;
 
 type Ordered = Sent &
@@ -174,10 +174,10 @@ async function buy(
   return answerSale(route, url, outcome);
 }
 
-/** A payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
+/** Payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
 type Claimed = Sent & Readonly<{ target: string; key: string }>;
 
-/** Gives a payment what it bought while there was a route for it; anything else is not found. */
+/** Delivers to a payment what it bought while the route existed; returns not found for anything else. */
 async function collect(
   c: Context<AppVariables>,
   { payment, fingerprint, client, memory, target, key }: Claimed,
@@ -202,14 +202,14 @@ async function collect(
     if (outcome.settlement !== undefined) c.header("PAYMENT-RESPONSE", encodePaymentResponseHeader(outcome.settlement));
     return answerNoRoute(c, target, options.routes);
   }
-  // Of these two the ledger knows that the request was for a route: no client can make up labels.
+  // For these two, the ledger shows that the request was for a route, so clients can't make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
   opened.move();
   finishSale(c, nameSale(key, payment, trace), { outcome, memory, options, serving });
   return answerWithoutOffer(outcome);
 }
 
-/** Opens the memory for what one sale gives to its client, whose connection may have to end for the sake of others. */
+/** Opens the memory for one sale's response; its connection may be closed in favour of other clients. */
 function openMemory(c: Context, client: string, budget: MemoryBudget): ConnectionMemory {
   const { outgoing } = getBindings(c);
   return new ConnectionMemory(budget, { address: () => client, cut: () => outgoing.destroy() });
@@ -217,13 +217,13 @@ function openMemory(c: Context, client: string, budget: MemoryBudget): Connectio
 
 type Ended = Readonly<{
   outcome: SaleOutcome;
-  /** Holds the response until the client has taken it. */
+  /** Buffers the response until the client has received it. */
   memory: ConnectionMemory;
   options: PaidRoutesOptions;
   serving: Serving;
 }>;
 
-/** Logs how a sale ended, and follows the delivery of what it gives to the client. */
+/** Logs the outcome of a sale, and tracks the delivery of its response to the client. */
 function finishSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
   const { lines } = serving;
   logOutcome(lines, facts, outcome);

@@ -31,7 +31,7 @@ import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
-/** Sells protected routes by x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
+/** Sells protected routes with x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {
   definition: resourceServerSettings,
   start,
@@ -58,7 +58,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     judgeReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
   const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
   const api = describeResourceServerApi(settings, { sellsTokens: issuer !== undefined });
-  // Before the port that sells, so that it outlives it: a stop is seen here while purchases under way are finished.
+  // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
@@ -117,7 +117,7 @@ function createPage({ chain, payTo, operations }: ResourceServerSettings, listRo
   return createServicePage({ ...page, describeBuyers });
 }
 
-/** Sells within the bounds of payments under way, of which half at most may be without a verdict. */
+/** Sells within the limits of in-flight payments, of which at most half may be without a verdict. */
 function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
   const unverified = new FairPlaces(Math.ceil(inFlightMax / 2));
   return boundSale(
@@ -126,7 +126,7 @@ function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Om
   );
 }
 
-/** Builds the options of the port that sells, with the proxies before it. */
+/** Builds the options of the selling port, including the proxies in front of it. */
 function buildSellingPort(
   { host, port, requestTimeoutMs, proxyProtocol }: ResourceServerSettings["listen"],
   { isTrusted }: ClientAddress,

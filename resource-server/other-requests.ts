@@ -5,7 +5,7 @@ import { answerOtherMethod } from "./payment-answers.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
 import { routeMethods } from "./routes/route.ts";
 
-/** Answers a request that no route is for: 405 where its path is sold by other methods, else 404. */
+/** Responds to a request that matches no route: 405 if its path is sold with other methods, else 404. */
 export function answerNoRoute(
   c: Context<AppVariables>,
   target: string,
@@ -17,7 +17,7 @@ export function answerNoRoute(
   return answerOtherMethod([...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"]);
 }
 
-/** Headers that a page of another origin may read besides those that the Fetch standard lists as safe. */
+/** Response headers that a page of another origin may read, in addition to those that the Fetch standard lists as safe. */
 const exposedHeaders = [
   "PAYMENT-REQUIRED",
   "PAYMENT-RESPONSE",
@@ -31,9 +31,9 @@ const exposedHeaders = [
 ];
 
 /**
- * Lets pages of every origin buy: what counts is the payment, and no cookie is set. Preflights succeed for paths that are not sold, too, so that a page
- * gets what it bought from a route that is gone, and can read a 404. Request headers are allowed as they are requested: `@x402/fetch` sends more
- * than the payment.
+ * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths that are not for
+ * sale, so that a page gets what it bought from a removed route, and can read a 404. All requested request headers are allowed, because
+ * `@x402/fetch` sends more than the payment.
  */
 export const allowOtherOrigins = cors({
   allowMethods: ["HEAD", ...routeMethods],

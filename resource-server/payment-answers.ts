@@ -6,38 +6,39 @@ import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
 
-/** Seconds after which a client may try again; a block takes about as long. */
+/** Seconds until a client may retry; about one block interval. */
 const retryAfterSeconds = "1";
-/** A database, a facilitator or a node takes some seconds to come back. */
+/** Typical recovery time of a database, facilitator or node, in seconds. */
 const recoveryRetryAfterSeconds = "3";
 
 /**
- * The only place where the outcome of a payment becomes HTTP (specification, "States and transitions" and "Errors"; x402
- * version 2 headers). Nothing here shows what a facilitator says about itself; its message about a payment is in the body. 402 means that this payment buys nothing, and invites another one; where
- * the server does not know, the answer is another, so that no client pays a second time for what the first payment may yet buy.
+ * Maps the outcome of a payment to HTTP, as the only place that does (specification, "States and transitions" and "Errors"; x402 version 2
+ * headers). Never exposes a facilitator's text about itself; its message about a payment is in the body. 402 means that this payment buys
+ * nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a second time for what
+ * the first payment may yet buy.
  *
- * | outcome | answer |
+ * | outcome | response |
  * |---|---|
  * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing |
- * | refused, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE when settlement refused it |
- * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, the same payment is good |
+ * | rejected, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE if settlement rejected it |
+ * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, payment remains valid |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
  * | same payment in progress | 409, Retry-After |
  * | same payment for another request | 409 |
- * | too much under way | 503, Retry-After |
- * | ledger can't be used now | 503, Retry-After; the same payment is safe to send |
+ * | too many in flight | 503, Retry-After |
+ * | ledger unavailable | 503, Retry-After; the same payment is safe to resend |
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
- * | upstream declined (4xx) | its answer, `no-store`, nothing charged |
+ * | upstream declined (4xx) | its response, `no-store`, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
  *
- * Where the route is sold no more, what would be 402 or "for another request" is 404; PAYMENT-RESPONSE stays.
+ * If the route is no longer for sale, 404 replaces 402 and the 409 for another request; PAYMENT-RESPONSE stays.
  */
 export function answerSale(route: Route, url: string, outcome: SaleOutcome): Response {
   if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome);
   return answerWithoutOffer(outcome);
 }
 
-/** Answers, like {@link answerSale}, an outcome that can be answered without the route's offers. */
+/** Responds, like {@link answerSale}, to an outcome that does not need the route's offers. */
 export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
   switch (outcome.kind) {
     case "sold":
@@ -84,12 +85,12 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
   }
 }
 
-/** Answers a method that a path is not sold by. */
+/** Responds to a method with which a path is not for sale. */
 export function answerOtherMethod(allowed: readonly string[]): Response {
   return answerJson(405, `this path is served by ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
 }
 
-/** Answers a request without a payment while none could be settled: no client signs one then. */
+/** Responds to a request without a payment while none could be settled, so that no client signs one. */
 export function answerUnsettled(): Response {
   return answerJson(503, "payments can't be settled now, so none is requested; try again later.", {
     "Retry-After": recoveryRetryAfterSeconds,
@@ -97,8 +98,8 @@ export function answerUnsettled(): Response {
 }
 
 /**
- * Requests payment: 402 with every offer of the route. `error` says why, in the SDK's reason codes or in words; a facilitator's message is about the payment
- * that came.
+ * Requests payment: 402 with every offer of the route. `error` is the reason, as an SDK reason code or as text; a facilitator's message is
+ * about the received payment.
  */
 export function requirePayment(
   route: Route,
@@ -136,7 +137,7 @@ function answerResource(response: SoldResponse, settlement: SettleResponse): Res
   });
 }
 
-/** Takes out of a Cache-Control value what lets a shared cache give a response to who has not paid (RFC 9111, section 5.2.2). */
+/** Removes Cache-Control directives that let a shared cache serve a response to clients that have not paid (RFC 9111, section 5.2.2). */
 function limitToClient(value: string): string {
   const directives = value.split(",").map((directive) => directive.trim());
   return [...directives.filter((one) => one !== "" && !/^(?:public|private|s-maxage)\b/i.test(one)), "private"].join(
@@ -151,7 +152,7 @@ function answerUpstream(response: SoldResponse, own: Readonly<Record<string, str
   return answer;
 }
 
-/** Returns the body, or null for a status without one (RFC 9110): such a response must be made without a body. */
+/** Returns the body, or null for a status without one (RFC 9110), because such a response must be created without a body. */
 function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
   return status === 204 || status === 205 ? null : body;
 }

@@ -4,7 +4,7 @@ import type { Api, ApiOperation } from "#daemon/http/open-api.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import type { ResourceServerSettings } from "./settings.ts";
 
-/** Describes what the resource server answers by itself, at its port for operators and at the one that sells; what is sold is not in it. */
+/** Describes the resource server's own responses, on its operator port and its selling port; excludes the resources for sale. */
 export function describeResourceServerApi(
   { publicUrl, listen }: Pick<ResourceServerSettings, "publicUrl" | "listen">,
   { sellsTokens }: Readonly<{ sellsTokens: boolean }>,

@@ -7,7 +7,7 @@ type SizeSettings = Pick<ResourceServerSettings, "memory"> &
     listen: Pick<ResourceServerSettings["listen"], "bodyLimitBytes">;
   }>;
 
-/** Derives the bounds of requests and responses held for clients. Even the smallest holds the largest of both, so that it can be sold. */
+/** Derives the memory limits for buffered requests and responses. Even the min limit fits the largest of both, so that it can be sold. */
 export function deriveResponseBounds(
   { memory, upstream, listen }: SizeSettings,
   limits: MemoryLimits,

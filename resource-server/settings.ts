@@ -24,8 +24,8 @@ import { z } from "zod";
 const essentials = ["facilitator.url", "chain.id", "publicUrl"];
 
 /**
- * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url` payments are
- * verified and settled there; without it in this process, and then all of `settlement` is needed.
+ * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url`, payments are verified and
+ * settled there; without it, in this process, and all of `settlement` is then required.
  */
 export const resourceServerSettings = defineSettings(
   "resource-server",
@@ -160,5 +160,5 @@ export const resourceServerSettings = defineSettings(
   { auditLog: removedAuditLog },
 );
 
-/** {@link resourceServerSettings}, parsed. */
+/** Parsed {@link resourceServerSettings}. */
 export type ResourceServerSettings = z.output<typeof resourceServerSettings.schema>;

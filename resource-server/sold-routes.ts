@@ -5,15 +5,15 @@ import type { Route } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { explainUnsignedTokens } from "./token-issuer.ts";
 
-/** Routes that a running server sells. */
+/** Routes for sale on a running server. */
 export type SoldRoutes = LiveRoutes &
   Readonly<{ /** Names of the schemes that routes were sold by at the start. */ schemes: readonly string[] }>;
 
 /**
- * Opens the routes of a server's settings. A change that sells by another scheme than at the start is refused: nobody has asked the facilitator
- * whether it settles that one.
+ * Opens the configured routes. Rejects a change to a scheme that was not in use at startup, because the facilitator's support for it is
+ * unchecked.
  *
- * @throws {StartupError} with what is wrong with the routes file.
+ * @throws {StartupError} describing the problems of the routes file.
  */
 export async function openSoldRoutes(
   { routesPath, chain, token, payTo, payment, accessTokens }: ResourceServerSettings,

@@ -4,8 +4,8 @@ import type { PaymentRequirements } from "@x402/core/types";
 export type SpendControls = Readonly<{ typescript: string; python: string }>;
 
 /**
- * Formats the lines for clients by `@x402/core` and PyPI's `x402`, which pay in no token but those that they know, until they are told to. An asset of several
- * offers is allowed for the dearest.
+ * Formats the lines for clients with `@x402/core` and PyPI's `x402`, which by default pay only in tokens that they know. An asset of
+ * several offers is allowed up to the highest price.
  *
  * @param offers empty: no client needs a line.
  */

@@ -15,16 +15,16 @@ export type TokenIssuerOptions = Readonly<{
   audience?: string | undefined;
 }>;
 
-/** Signs the tokens that are sold (specification, Authentication, 4: a short-lived JSON Web Token after payment). */
+/** Signer of sold tokens (specification, Authentication, 4: a short-lived JSON Web Token after payment). */
 export type TokenIssuer = Readonly<{
-  /** Makes a response with a token for an account, good from now for as long as the terms say. */
+  /** Creates a response with a token for an account, valid from now for the time in the terms. */
   issue: (account: string, terms: TokenTerms) => Promise<SoldResponse>;
-  /** The public key that tokens are verified with (RFC 7517). */
+  /** Public key for verifying tokens (RFC 7517). */
   keySet: JSONWebKeySet;
 }>;
 
 /**
- * Opens the issuer when a route sells tokens or there is a key for them.
+ * Opens the issuer if a route sells tokens or a token key is configured.
  *
  * @throws {StartupError} when a route sells tokens and there is no key, or the key can't sign tokens.
  */
@@ -40,7 +40,7 @@ export async function openTokenIssuer(
   throw new StartupError(unsigned);
 }
 
-/** Explains what is wrong if a route sells tokens and there is no key to sign them; undefined if nothing is. */
+/** Describes the error if a route sells tokens without a key to sign them; undefined otherwise. */
 export function explainUnsignedTokens(
   routes: readonly Route[],
   { privateKey }: Pick<TokenIssuerOptions, "privateKey">,
@@ -55,7 +55,7 @@ async function createTokenIssuer(
   { clock }: Readonly<{ clock: () => number }>,
 ): Promise<TokenIssuer> {
   const key = readKey(privateKey);
-  // Only who sells tokens loads it.
+  // Lazy import, only for token sales.
   const { calculateJwkThumbprint, exportJWK, SignJWT } = await import("jose");
   const alg = key.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256";
   const jwk = await exportJWK(createPublicKey(key));
@@ -98,7 +98,7 @@ function parseKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    // Its message may show a part of the key.
+    // The error's message may contain part of the key.
     return undefined;
   }
 }

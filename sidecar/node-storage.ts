@@ -13,7 +13,7 @@ import { createVolumeClaim } from "./volume/volume-claim.ts";
 import { measureFreeRatio, watchVolume } from "./volume/volume-watch.ts";
 
 export type NodeStorageDependencies = Readonly<{
-  /** Knows the data directory, and whether anything may be changed now. */
+  /** Provides the data directory, and whether changes are allowed now. */
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
@@ -24,7 +24,7 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk of the node's data and, if a claim is set, grows its volume. Disposing of it ends both watches. */
+/** Watches the disk of the node's data and, if a claim is set, grows its volume. Disposing of it stops both watches. */
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
   const { dataPath, mayAct } = upkeep;
@@ -48,20 +48,20 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await Promise.all([disk, volume]);
-      // The cluster's client outlasts the watch that uses it.
+      // The cluster client must outlive the watch that uses it.
       await resources.disposeAsync();
     },
   };
 }
 
-/** Watches the node's volume if a claim is set; settles when the watch has ended, undefined without a claim. */
+/** Watches the node's volume if a claim is set; settles when the watch has stopped; undefined without a claim. */
 function watchNodeVolume(
   { volume, kubernetes, restart, upkeep }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart" | "upkeep">,
   dependencies: Readonly<{
     dataPath: () => string | undefined;
-    /** Whether the sidecar may change anything now: a volume never shrinks again. */
+    /** Whether the sidecar may change anything now: growing a volume is irreversible. */
     mayAct: () => boolean;
-    /** Time of the volume's last growth, kept over restarts of the sidecar. */
+    /** Time of the volume's last growth, persisted across restarts of the sidecar. */
     grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
     board: ConditionBoard;
     events: EventLog;

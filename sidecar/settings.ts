@@ -21,7 +21,7 @@ const removed = {
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
 };
 
-/** All settings of the sidecar of one node: what the node is, what is desired of it, and how it is reached. Each section stands in `settings/`. */
+/** All settings of the sidecar of one node: the node, its desired state, and how to reach it. Each section is in `settings/`. */
 export const sidecarSettings = defineSettings(
   "sidecar",
   essentials,
@@ -47,5 +47,5 @@ export const sidecarSettings = defineSettings(
   removed,
 );
 
-/** The sidecar's settings as its parts read them: parsed and frozen. */
+/** The sidecar's settings, parsed and frozen. */
 export type SidecarSettings = z.output<typeof sidecarSettings.schema>;

@@ -53,7 +53,7 @@ const refusals: Readonly<Record<number, ApiAnswer>> = {
   503: { description: "The sidecar is starting", body: errorBody },
 };
 
-/** Describes an operation that needs the token. */
+/** Describes an operation that requires the token. */
 function describeControlOperation(
   answer: z.ZodType,
   operation: Omit<ApiOperation, "answers" | "security">,
@@ -103,7 +103,7 @@ const control: readonly ApiOperation[] = [
   }),
 ];
 
-/** Describes the API of the sidecar's listener for operators; with a control token, the control routes too. */
+/** Describes the API of the sidecar's operator listener; with a control token, includes the control routes. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
     ...nodePageShape,

@@ -1,14 +1,14 @@
 import type { Condition, ConditionType } from "./condition.ts";
 
-/** Conditions that a cause makes wrong, too: with any reason, or with one of those listed. */
+/** Conditions that a cause also makes False: with any reason, or with one of those listed. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
-/** One cause, and what follows from it. */
+/** One cause and its consequences. */
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;
 
 const toolFails = ["Failed", "TimedOut", "UnexpectedOutput", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
 
-/** Effects of a node that gives no answer. */
+/** Effects of a node that does not respond. */
 const ofSilence: Effects = {
   ChainIdMatches: "any",
   HeightAdvancing: "any",
@@ -26,7 +26,7 @@ const ofSilence: Effects = {
   NoRestartPending: "any",
 };
 
-/** Effects of a chain that stands still, or of a node on another chain. */
+/** Effects of a stalled chain, or of a node on another chain. */
 const ofStandstill: Effects = {
   NodeSynced: "any",
   GatewayServing: "any",
@@ -36,7 +36,7 @@ const ofStandstill: Effects = {
 };
 
 /**
- * Causes and their effects, causes first: each stands after whatever can be its own cause. Reasons tell apart what only looks alike: metrics
+ * Causes and their effects, causes first: each comes after whatever can be its own cause. Reasons tell apart what only looks alike: metrics
  * stop with the node, but not because of an unreachable Pushgateway.
  */
 export const causes: readonly Cause[] = [
@@ -124,7 +124,7 @@ export const causes: readonly Cause[] = [
   { type: "AutoPruneEnabled", effects: { PruneAdvancing: "any" } },
 ];
 
-/** Whether a cause, as it is now, can have made another condition False. */
+/** Returns whether a cause, in its present state, can have made another condition False. */
 export function explains(cause: Condition, effect: Condition): boolean {
   return causes.some(({ type, reasons, effects }) => {
     if (type !== cause.type || (reasons !== undefined && !reasons.includes(cause.reason))) return false;
@@ -133,7 +133,7 @@ export function explains(cause: Condition, effect: Condition): boolean {
   });
 }
 
-/** Ranks a condition in the order of causes; one that causes nothing else comes last. */
+/** Ranks a condition in the order of causes; a condition without effects comes last. */
 export function rankCondition({ type, reason }: Condition): number {
   const rank = causes.findIndex((cause) => cause.type === type && cause.reasons?.includes(reason) !== false);
   return rank === -1 ? causes.length : rank;

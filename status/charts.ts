@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** Series that the page draws: the chain's height, and how far pruning may go and has gone (versions). */
+/** Series for the page's charts: the chain's height, and how far pruning may go and has gone (versions). */
 export type Charts = Readonly<{ heights: Series; prunable: Series; pruned: Series }>;
 
 const pointsInChart = 120;
 const tenMinutesMs = 600_000;
 const dayMs = 86_400_000;
 
-/** Creates empty charts of ten minutes of heights and a day of pruning. */
+/** Creates empty charts for ten minutes of heights and a day of pruning. */
 export function createCharts(): Charts {
   return {
     heights: createSeries({ pointsKept: pointsInChart, spanMs: tenMinutesMs }),
@@ -16,19 +16,19 @@ export function createCharts(): Charts {
   };
 }
 
-/** One value at a time (wall clock). */
+/** A value and its time (wall clock). */
 export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 
-/** The last values of something, for a small chart. */
+/** The latest values of a quantity, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
 
-/** Most values of a chart, and the time that they span. */
+/** Max values of a chart, and the time that they span. */
 export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
 
 /**
- * Creates an empty series. No value is ever moved: when there are too many, the one is left out that changes the drawn line least
- * (Visvalingam and Whyatt's line simplification), so that what stood still is drawn standing still. When the clock was put back, the
- * values of times that are still to come are forgotten: a chart's time never runs backwards.
+ * Creates an empty series. Values are never moved: when there are too many, it drops the one that changes the drawn line least (Visvalingam
+ * and Whyatt's line simplification), so that a constant value stays a flat line. When the clock is set back, it drops values with future
+ * timestamps: a chart's time never runs backwards.
  */
 export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   let points: readonly SeriesPoint[] = [];
@@ -42,7 +42,7 @@ export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   };
 }
 
-/** Finds the index of the point, neither first nor last, that lies nearest to the line through its neighbours, by the area between them. */
+/** Finds the index of the point, excluding first and last, that is nearest to the line through its neighbours, by the area between them. */
 function findLeastInformative(points: readonly SeriesPoint[]): number {
   const areas = points.slice(1, -1).map((point, index) => computeArea(points[index], point, points[index + 2]));
   return areas.indexOf(Math.min(...areas)) + 1;
@@ -55,13 +55,13 @@ function computeArea(before: SeriesPoint | undefined, point: SeriesPoint, after:
   return Math.abs(x * toY - toX * y);
 }
 
-/** A measured value. Where there is no sample there is no series: a 0 that nobody measured would set off alerts, or hide their cause. */
+/** A measured value. Without a sample there is no series: a 0 that was never measured would trigger alerts, or hide their cause. */
 export type SampleGauge = Readonly<{
-  /** Sets the value; undefined takes the series away until the next sample. */
+  /** Sets the value; undefined removes the series until the next sample. */
   set: (value: number | undefined) => void;
 }>;
 
-/** Creates a gauge without labels that is absent until its first sample; prom-client's own begins with 0. */
+/** Creates a gauge without labels that is absent until its first sample; prom-client's own starts at 0. */
 export function createSampleGauge(options: Readonly<{ name: string; help: string; registry: Registry }>): SampleGauge {
   const gauge = new Gauge({ name: options.name, help: options.help, registers: [options.registry] });
   gauge.remove();

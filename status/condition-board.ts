@@ -4,18 +4,18 @@ import type { Clock } from "#daemon/clock.ts";
 import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
 
-/** Present conditions of the node, as the sidecar's parts report them. */
+/** Present conditions of the node, as reported by the sidecar's parts. */
 export type ConditionBoard = Readonly<{
-  /** Sets a condition. Logged, counted and dated only when its status or reason changes. */
+  /** Sets a condition. Only a change of its status or reason is logged, counted and dated. */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
-  /** All that were set, in the order of {@link conditionTypes}. */
+  /** Returns all conditions that were set, in the order of {@link conditionTypes}. */
   list: () => readonly Condition[];
 }>;
 
 /**
- * Creates an empty board. `gatehouse_condition{type}` (1 right, 0 wrong, -1 not known) is one series for each condition, whatever its
- * reason; `gatehouse_condition_info{type,reason}` is 1 for the reason in force, and there is one for each condition.
+ * Creates an empty board. `gatehouse_condition{type}` (1 True, 0 False, -1 Unknown) is one series per condition, whatever its reason;
+ * `gatehouse_condition_info{type,reason}` is 1 for the active reason, one series per condition.
  */
 export function createConditionBoard(
   dependencies: Readonly<{ log: Logger; metrics: Registry; clock: Clock; events: EventLog }>,

@@ -1,4 +1,4 @@
-/** Failures of the node's tool, as reasons; `NodeCliWorking` and `AutoPruneEnabled` share them. */
+/** Failures of the node's tool, as reasons; shared by `NodeCliWorking` and `AutoPruneEnabled`. */
 const nodeCliFailures = [
   "NotFound",
   "NotExecutable",
@@ -9,8 +9,8 @@ const nodeCliFailures = [
 ] as const;
 
 /**
- * Every condition, in the order in which it is shown, with the reasons that each status can have. A part that says another reason, or one
- * under another status, does not compile; the table in the room's README is checked against this one.
+ * Every condition, in display order, with the reasons that each status can have. A part that reports another reason, or a reason under the
+ * wrong status, does not compile; a check compares the table in this directory's README with this one.
  */
 export const conditionReasons = {
   RpcResponding: {

@@ -1,43 +1,40 @@
 import { conditionReasons } from "./condition-reasons.ts";
 
-/**
- * A statement of the sidecar about its node, in the manner of Kubernetes conditions. `True` always means that this side
- * is right, so that one alert on `False` covers all of them.
- */
+/** The sidecar's statement about its node, modeled on Kubernetes conditions. `True` always means healthy, so that one alert on `False` covers all of them. */
 export type Condition = ConditionReport &
   Readonly<{
     /** Time of the last change of status or reason, ISO 8601. */
     since: string;
   }>;
 
-/** A condition as the part that watches it reports it. `reason` is one word for machines, and belongs to its type and status. */
+/** A condition as reported by the part that watches it. `reason` is one word for machines, specific to its type and status. */
 export type ConditionReport<Type extends ConditionType = ConditionType> = {
   [T in Type]: {
     [S in ConditionStatus]: Readonly<{
       type: T;
       status: S;
       reason: (typeof conditionReasons)[T][S][number];
-      /** Finding for people: what was found, where, and what to do if it is wrong. */
+      /** Finding for humans: what was found, where, and what to do if the condition is not True. */
       message: string;
     }>;
   }[ConditionStatus];
 }[Type];
 
-/** The reasons that a condition can have under a status. */
+/** The reasons that a condition can have with a status. */
 export type ReasonOf<
   Type extends ConditionType,
   Status extends ConditionStatus,
 > = (typeof conditionReasons)[Type][Status][number];
 
-/** `True`: right; `False`: wrong, somebody has to know; `Unknown`: not known, and why. */
+/** `True`: healthy; `False`: wrong, an operator has to know; `Unknown`: not known, with the reason. */
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 export type ConditionType = keyof typeof conditionReasons;
 
-/** Every condition of a node, in the order in which they are shown. */
+/** Every condition of a node, in display order. */
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
-/** Titles of a condition for people: while it is True, False, and Unknown by the reason. */
+/** Display titles of a condition: for True, for False, and for Unknown by reason. */
 type Titles<Type extends ConditionType> = Readonly<{ healthy: string; unhealthy: string }> &
   ([ReasonOf<Type, "Unknown">] extends [never]
     ? unknown
@@ -202,7 +199,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },
 };
 
-/** Reasons whose title says more than that of their status. */
+/** Titles for reasons that are more specific than the title of their status. */
 const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new blocks",
   "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",
@@ -216,7 +213,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "NoRestartPending ProgramMissing": "The node can't be restarted",
 };
 
-/** Finds a condition's title for the page. It never reads as right while nobody knows. */
+/** Finds a condition's title for the page. An Unknown condition never gets a healthy title. */
 export function findConditionTitle({ type, status, reason }: Pick<Condition, "type" | "status" | "reason">): string {
   const side: Readonly<{ healthy: string; unhealthy: string; unknown?: Readonly<Record<string, string>> }> =
     titles[type];

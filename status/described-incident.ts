@@ -1,14 +1,17 @@
 import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 
-/** What to do about a condition: steps in order, and the path of its runbook on this listener; `message`: in place of the condition's, where the page shows the rest itself. */
+/**
+ * What to do about a condition: steps in order, and the path of its runbook on this listener; `message`: replaces the condition's message
+ * where the page shows the rest itself.
+ */
 export type IncidentAdvice = Readonly<{
   steps: readonly Readonly<{ text: string; command?: string }>[];
   runbook?: string;
   message?: string;
 }>;
 
-/** A root cause as `/status` and the page show it. */
+/** A root cause as shown by `/status` and the page. */
 export type DescribedIncident = IncidentAdvice &
   Readonly<{
     severity: Incident["severity"];
@@ -38,7 +41,7 @@ export function describeIncident(
   };
 }
 
-/** Describes a consequence; a message that only repeats the cause's is left out. */
+/** Describes a consequence; omits a message that only repeats the cause's. */
 function describeConsequence(condition: Condition, message: string) {
   const { type, reason } = condition;
   const isSame = condition.message === message;

@@ -1,11 +1,11 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** Something that happened or was done. */
+/** An observation or an action. */
 export type SidecarEvent = Readonly<{
   /** ISO 8601. */
   at: string;
   kind: EventKind;
-  /** The event as a sentence that stands alone. */
+  /** The event as a self-contained sentence. */
   message: string;
   /** Reason of the change, if the sentence does not give it. */
   why?: string;
@@ -30,36 +30,36 @@ export type ObservationKind = "condition" | "version";
 /** Kinds of changes, made or intended. */
 export type ChangeKind = Exclude<EventKind, ObservationKind>;
 
-/** Fields that the audit log adds to an event that is a change. */
+/** Fields that the audit log adds to an event if it is a change. */
 export type EventChange = Readonly<{
-  /** Author: `sidecar` by itself, the command that a person ran, or `somebody else`. */
+  /** Author: `sidecar` for its own changes, the command that an operator ran, or `somebody else`. */
   by: string;
-  /** `unknown` if another event reports the end. */
+  /** `unknown` if another event reports the outcome. */
   outcome: "success" | "failure" | "unknown";
   before?: unknown;
   after?: unknown;
 }>;
 
-/** Author and outcome of a change that the sidecar made by itself. */
+/** Author and outcome of a change made by the sidecar itself. */
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
-/** A change before it is made. */
+/** A change about to be made. */
 export type BeginningChange = Omit<EventChange, "outcome">;
 
-/** The last events, newest first; kept over restarts of the sidecar. */
+/** The latest events, newest first; retained across restarts of the sidecar. */
 export type EventLog = Readonly<{
   add: {
     (kind: ObservationKind, message: string, why?: string): void;
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
-  /** Records in the audit log that a change is about to be made, its outcome `unknown`; adds no visible event. */
+  /** Records in the audit log that a change is about to be made, with outcome `unknown`; adds no visible event. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
   /** Records in the audit log that a change failed, and why; adds no visible event, because a condition shows it. */
   fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 
-/** Most events that are kept. */
+/** Max events retained. */
 export const eventsKept = 100;
 
 /** Creates an event log that lasts as long as its process. */

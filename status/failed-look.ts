@@ -1,17 +1,15 @@
 import type { ConditionBoard } from "./condition-board.ts";
 import type { ConditionReport, ConditionType, ReasonOf } from "./condition.ts";
 
-/** Conditions that come from repeated looks. */
+/** Conditions set by periodic checks. */
 export type LookedAtType = {
   [Type in ConditionType]: "CheckFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
 }[ConditionType];
 
-/** A look, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
+/** A check, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
 export type WatchedLook = Readonly<{ what: string; types: readonly [LookedAtType, ...LookedAtType[]] }>;
 
-/**
- * Sets a look's conditions to Unknown, because it ended by an unforeseen error: its last finding must not stand as if it were present.
- */
+/** Sets a check's conditions to Unknown because it failed with an unexpected error: its last finding must not appear current. */
 export function reportFailedLook(
   { what, types }: WatchedLook,
   error: unknown,

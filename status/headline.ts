@@ -2,7 +2,7 @@ import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 import { servesTraffic, type Verdict } from "./verdict.ts";
 
-/** First words of the page: a state in two or three words; then its cause, and what the sidecar does about it, in a sentence or two. */
+/** First words of the page: a state in two or three words; then its cause, and the sidecar's reaction, in a sentence or two. */
 export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
 
 type PausedState = "Paused after a failed restart" | "Paused after a failed upgrade";
@@ -19,7 +19,7 @@ export type HeadlineState =
   | "Not reconciled"
   | "Partly unknown";
 
-/** Writes the node's state in few words. Pure. */
+/** Summarizes the node's state in a few words. Pure. */
 export function writeHeadline(
   verdict: Verdict,
   conditions: readonly Condition[],
@@ -84,7 +84,7 @@ function describeChecks(conditions: readonly Condition[]): string {
   return off === 0 ? `All ${passing} checks pass.` : `${passing} checks pass; ${off} not known or off.`;
 }
 
-/** Causes whose title alone says too little of a node that is down. */
+/** Causes whose title alone is not informative enough for a node that is down. */
 const shortCauses: Readonly<Record<string, string>> = {
   "RpcResponding ConnectionRefused": "Its RPC refuses connections.",
   "RpcResponding ConnectionClosed": "Its RPC closes connections before it has answered.",
@@ -104,7 +104,7 @@ function describeCause({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
-/** Actions of the sidecar for a node that is down, by the reason of `NoRestartPending`. */
+/** The sidecar's actions for a node that is down, by the reason of `NoRestartPending`. */
 const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",

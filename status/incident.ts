@@ -3,22 +3,22 @@ import type { Condition } from "./condition.ts";
 import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
 
 /**
- * Urgency of an incident: `critical` (the node serves nobody, or nobody looks after it), `warning` (it serves, and something is wrong),
- * `working` (the sidecar is at it), `unknown` (something could not be looked at).
+ * Urgency of an incident: `critical` (the node serves no callers, or is unattended), `warning` (it serves, and something is wrong),
+ * `working` (the sidecar is working on it), `unknown` (something could not be checked).
  */
 export type IncidentSeverity = (typeof severities)[number];
 
 const severities = ["critical", "working", "warning", "unknown"] as const;
 
-/** One root cause, and what is wrong because of it. */
+/** One root cause and its consequences. */
 export type Incident = Readonly<{
   cause: Condition;
   severity: IncidentSeverity;
-  /** Other wrong conditions, which will most likely be right again with the cause. */
+  /** Other conditions that are not True, which will most likely recover with the cause. */
   consequences: readonly Condition[];
 }>;
 
-/** Finds the root causes of all that is wrong or not known, the most urgent first. Pure. */
+/** Finds the root causes of all conditions that are False or Unknown, the most urgent first. Pure. */
 export function findIncidents(conditions: readonly Condition[]): readonly Incident[] {
   let left: readonly Condition[] = conditions.filter(isProblem).toSorted((a, b) => rankCondition(a) - rankCondition(b));
   const found: Incident[] = [];
@@ -31,7 +31,7 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
 
-/** Finds the conditions that follow from a cause, directly or through one that does. */
+/** Finds the conditions caused by a cause, directly or transitively. */
 function findConsequences(cause: Condition, others: readonly Condition[]): readonly Condition[] {
   const direct = others.filter((other) => explains(cause, other));
   const rest = others.filter((other) => !direct.includes(other));
@@ -39,10 +39,10 @@ function findConsequences(cause: Condition, others: readonly Condition[]): reado
   return [...direct, ...further];
 }
 
-/** Reasons for which a condition is Unknown because nobody has had the time to look. */
+/** Reasons why a condition is Unknown because the first check is still to come. */
 const notYetSeen: ReadonlySet<string> = new Set(["NotReconciledYet", "WaitingForHead"]);
 
-/** Whether a condition is to be reported; one that has not been looked at yet is not. */
+/** Returns whether to report a condition; one that has not been checked yet is not reported. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
   return status === "False" || reason === "NodeUnhealthy" || (isBlind(condition) && !notYetSeen.has(reason));

@@ -1,24 +1,24 @@
-/** A time in which the node did not serve. */
+/** A period in which the node did not serve. */
 export type Outage = Readonly<{
   /** Wall clock. */
   fromMs: number;
   /** Absent while it lasts. */
   toMs?: number;
-  /** Whether it began before the first look. */
+  /** Whether it started before the first check. */
   beganEarlier: boolean;
 }>;
 
-/** Times in which the node did not serve, and the start of its present state. */
+/** Periods in which the node did not serve, and the start of its present state. */
 export type Outages = Readonly<{
-  /** Notes how it is now; `serves` is undefined while it is not known. */
+  /** Records the present state; `serves` is undefined while unknown. */
   note: (now: Readonly<{ state: string; serves: boolean | undefined }>) => void;
-  /** Start of the present state (wall clock), and whether that was the state at the first look already. */
+  /** Start of the present state (wall clock), and whether it already was the state at the first check. */
   since: () => Readonly<{ atMs: number; beganEarlier: boolean }> | undefined;
   /** Oldest first. */
   list: () => readonly Outage[];
 }>;
 
-/** Most outages that are kept, and the longest time. */
+/** Max outages retained, and their max age. */
 const outagesKept = 50;
 const keptMs = 86_400_000;
 

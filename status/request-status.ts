@@ -4,15 +4,15 @@ import { getJson } from "#daemon/http/get.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
 const timeoutMs = 5_000;
-/** Largest answer that is read; a sidecar's, with all its charts, has some 200 KB. */
+/** Max size of a response; a sidecar's, with all its charts, has some 200 KB. */
 const answerBytesMax = 8 * 1_024 * 1_024;
 
-/** A status listener's answer, as it came and parsed; or why there is none, and what to do. */
+/** A status listener's response, raw and parsed; or why there is none, and what to do. */
 export type StatusAnswer<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
-/** Requests a node's status from the listener of its sidecar or gateway, which `option` specifies. Never throws because of an answer. */
+/** Requests a node's status from the listener of its sidecar or gateway, which `option` specifies. Never throws because of a response. */
 export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,

@@ -17,20 +17,20 @@ export type StatusTarget = Readonly<{
   name: string;
   /** Without a path. */
   url: string;
-  /** The same without credentials. */
+  /** The URL without credentials. */
   shownUrl: string;
 }>;
 
 export type StatusCommandOptions = Readonly<{
-  /** One listener, or several that are shown one below the other. */
+  /** One listener, or several, shown one below the other. */
   where: string | readonly StatusTarget[];
-  /** Whether to print a JSON document for programs: the listener's answer as it came; of several listeners, a list. */
+  /** Whether to print JSON for programs: the listener's raw response; a list for several listeners. */
   json: boolean;
-  /** Time between two shows, until `signal` aborts; undefined: once. */
+  /** Refresh interval, until `signal` aborts; undefined: show once. */
   everyMs: number | undefined;
 }>;
 
-/** Most recent events that are shown. */
+/** Max recent events shown. */
 const eventsShown = 5;
 
 const statusShape = z.object({
@@ -46,7 +46,7 @@ const statusShape = z.object({
     answeredAt: true,
   }),
   conditions: z.array(statusCondition.pick({ title: true, status: true, message: true, since: true })),
-  /** Of a sidecar; a gateway alone gives neither. */
+  /** Sidecar only; a standalone gateway returns neither. */
   headline: statusHeadline.pick({ state: true, cause: true }).optional(),
   verdict: statusVerdict.optional(),
   events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),
@@ -55,8 +55,8 @@ const statusShape = z.object({
 type Status = z.output<typeof statusShape>;
 
 /**
- * Shows the status of one or several nodes in a terminal, as their sidecars or gateways report it. Returns the exit status: 0 when all is right, 2 when
- * something is not, 1 when a listener could not be reached.
+ * Shows the status of one or several nodes in a terminal, as reported by their sidecars or gateways. Returns the exit status: 0 when all is
+ * right, 2 when something is not, 1 when a listener could not be reached.
  */
 export async function runStatusCommand(
   { where, json, everyMs }: StatusCommandOptions,
@@ -110,7 +110,7 @@ function formatJson(document: unknown): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** Characters by which a text could steer a terminal: what a node says of itself is shown, not obeyed. */
+/** Control characters by which a text could manipulate a terminal: text from the node is only displayed. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function formatPlain(text: string): string {
@@ -120,7 +120,7 @@ function formatPlain(text: string): string {
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
-/** Formats a status: wrong conditions first, each with its time and what to do; right ones are counted. */
+/** Formats a status: conditions that are not right first, each with its time and what to do; the right ones are only counted. */
 function formatStatus(
   status: Status,
   { isColored, events: shown }: Readonly<{ isColored: boolean; events: number }>,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { verdictLevels, type VerdictLevel } from "./verdict.ts";
 
-/** The node of a `/status`. */
+/** The node in a `/status` response. */
 export const statusNode = z.object({
   name: z.string(),
   rpc: z.string().describe("Origin of its RPC"),
@@ -18,10 +18,10 @@ export const statusNode = z.object({
   answeredAt: z.iso.datetime().optional(),
 });
 
-/** The verdict of a sidecar's `/status`; a gateway alone gives none. */
+/** The verdict in a sidecar's `/status`; a standalone gateway returns none. */
 export const statusVerdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
 
-/** A condition of a `/status`, as far as commands read it. */
+/** A condition in a `/status` response, with the fields that commands read. */
 export const statusCondition = z.object({
   type: z.string(),
   title: z.string(),
@@ -41,7 +41,7 @@ export const statusHeadline = z.object({
 
 const dated = { at: z.iso.datetime(), old: z.boolean() };
 
-/** Payments as a facilitator or a resource server counts them: of the last hour, or of as much of it as was seen. */
+/** Payments counted by a facilitator or a resource server: those of the last hour, or of the observed part of it. */
 export const statusPayments = z.object({
   service: z.string(),
   pending: z.number(),
@@ -54,7 +54,7 @@ export const statusPayments = z.object({
   balanceDays: z.number().optional().describe("Days that it lasts at the rate of that time"),
 });
 
-/** The figures of a `/status`; what is not known is absent. */
+/** The figures in a `/status` response; unknown ones are absent. */
 export const statusFigures = z.object({
   lastBlock: z.object({ height: z.number(), ...dated }).optional(),
   rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
@@ -66,7 +66,7 @@ export const statusFigures = z.object({
   payments: statusPayments.optional(),
 });
 
-/** Reads the first words of a status, as the page has them. A sidecar of an earlier release gives a verdict alone, and a gateway that runs alone not even that. Pure. */
+/** Reads a status's headline, as shown on the page. A sidecar of an earlier release returns only a verdict, and a standalone gateway not even that. Pure. */
 export function readFirstWords({
   right,
   headline,
@@ -80,7 +80,7 @@ export function readFirstWords({
   return { state, cause: headline?.cause ?? verdict?.message };
 }
 
-/** Whether a person has nothing to do, by a `/status`. Pure. */
+/** Returns whether a `/status` requires no action from an operator. Pure. */
 export function isRight({
   right,
   verdict,

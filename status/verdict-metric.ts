@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import { verdictLevels, type Verdict } from "./verdict.ts";
 
-/** Adds `gatehouse_verdict{level}`: 1 for the level in force, 0 for the others; judged again at each scrape. */
+/** Adds `gatehouse_verdict{level}`: 1 for the current level, 0 for the others; computed at each scrape. */
 export function showVerdict(registry: Registry, verdict: () => Verdict): void {
   const gauge = new Gauge({
     name: "gatehouse_verdict",

@@ -5,39 +5,39 @@ export type UpkeepMode = "adopt" | "enforce" | "observe";
 
 /**
  * State of the node as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
- * serves, and the sidecar acts once a person says so), `wrong` (it serves, but not all is right), `working` (the sidecar is about to put
- * it right), `unknown` (nobody looks after it, or something was not or could not be looked at), `right`.
+ * serves, and the sidecar waits for an operator's approval), `wrong` (it serves, but not all is right), `working` (the sidecar is about to
+ * fix it), `unknown` (it is unattended, or something was not or could not be checked), `right`.
  */
 export type VerdictLevel = (typeof verdictLevels)[number];
 
 export const verdictLevels = ["paused", "down", "waiting", "degraded", "working", "unknown", "healthy"] as const;
 
-/** Judgement of the node: its state, and whether a person has to do anything. */
+/** Verdict on the node: its state, and whether an operator has to act. */
 export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: string }>;
 
 export type VerdictScope = Readonly<{
   mode: UpkeepMode;
-  /** Conditions that are watched according to the settings: before all of them were looked at, nothing is called right. */
+  /** Conditions enabled by the settings: nothing is called right before all of them were checked. */
   watched: readonly ConditionType[];
 }>;
 
-/** Conditions that the node needs to take traffic; `/readyz` requires the same. */
+/** Conditions required for the node to take traffic; `/readyz` requires the same. */
 export const neededForTraffic = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
- * Whether a condition that is needed for traffic stands in its way. A node serves what it has while no reference says that it misses a block; a
- * gateway whose node is unfit does not serve, although another condition says what is wrong.
+ * Returns whether a condition needed for traffic blocks it. A node serves the blocks it has while no reference reports a missing block; a
+ * gateway whose node is unfit does not serve, although another condition reports the fault.
  */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
   return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");
 }
 
-/** Reasons of `NoRestartPending` under which the sidecar itself is at work. */
+/** Reasons of `NoRestartPending` with which the sidecar itself is working on the node. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
- * Reasons for which a condition is Unknown because settings say so, the node has nothing to be known, or what is not known is only how well a
- * later fault could be repaired. Every other one keeps the node from being called right.
+ * Reasons why a condition is Unknown that are acceptable: the settings require it, the node has nothing to check, or only the ability to
+ * repair a later fault is unknown. With any other reason, the node is not called right.
  */
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
@@ -56,17 +56,17 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "NotServing",
 ]);
 
-/** Whether the sidecar itself is at work on the node's process. */
+/** Returns whether the sidecar itself is working on the node's process. */
 export function isAtWork({ type, status, reason }: Condition): boolean {
   return type === "NoRestartPending" && status === "False" && atWork.has(reason);
 }
 
-/** Whether a condition is Unknown although it should be known. */
+/** Returns whether a condition is Unknown although it should be known. */
 export function isBlind({ status, reason }: Condition): boolean {
   return status === "Unknown" && !excusedReasons.has(reason);
 }
 
-/** Whether nothing that is known bars the node from traffic. */
+/** Returns whether no known condition blocks traffic to the node. */
 export function servesTraffic(conditions: readonly Condition[]): boolean {
   return findBarring(conditions).length === 0;
 }
@@ -77,7 +77,7 @@ function findBarring(conditions: readonly Condition[]): readonly Condition[] {
   );
 }
 
-/** Judges the node as a whole by its conditions. Pure. */
+/** Derives the verdict on the node from its conditions. Pure. */
 export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
@@ -116,7 +116,7 @@ const waiting: Verdict = {
   message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
 };
 
-/** Builds the verdict for a failing upkeep. Other faults were seen before that, or are seen by other parts of the sidecar. */
+/** Builds the verdict for a failing upkeep. Other faults were found before that, or are found by other parts of the sidecar. */
 function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "Reconciling");
   const also = others.length === 0 ? "" : ` Wrong as far as is known: ${formatTitles(others)}.`;

@@ -3,15 +3,15 @@ import type { Hex } from "./hex.ts";
 import { reason, type Reason, type Refusal } from "./reason.ts";
 
 /**
- * Outcome of a payment as HTTP reports it to the caller. `/verify` answers `valid` or `refused`, `/settle` everything but `valid`. The
+ * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `refused`, `/settle` everything but `valid`. The
  * facilitator's ledger stores another union, `Recorded`.
  *
  * - `valid`: it would settle now;
  * - `refused`: nothing was sent, and nothing is charged;
  * - `settled`: it was charged by this transaction;
  * - `failed`: the transaction charged nothing, and none will;
- * - `pending`: not known yet. The transaction is empty while a settlement that is on record waits for a replica to send it;
- * - `duplicate`: the payment is another caller's.
+ * - `pending`: still unknown. The transaction is empty while a recorded settlement waits for a replica to send it;
+ * - `duplicate`: the payment belongs to another caller.
  */
 export type Answer = Readonly<
   | { state: "valid" }
@@ -25,15 +25,15 @@ export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
 
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
-/** An answer about a payment whose payer is known once its account was read. */
+/** Response about a payment, with its payer once the account was read. */
 export type Answered<Said extends Answer> = Readonly<{ answer: Said; payer: string | undefined }>;
 
-/** Answers `valid` if there is no refusal. */
+/** Returns `valid` if there is no rejection. */
 export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
   return refusal === undefined ? { state: "valid" } : { state: "refused", refusal };
 }
 
-/** The body of an answer to `/verify`. */
+/** Builds the body of a response to `/verify`. */
 export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
   if (answer.state === "valid") return { isValid: true, ...buildPayer(payer) };
   const { reason: invalidReason, message } = answer.refusal;
@@ -42,7 +42,7 @@ export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): 
 
 type Network = SettleResponse["network"];
 
-/** The body of an answer to `/settle`. */
+/** Builds the body of a response to `/settle`. */
 export function buildSettleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
   if (answer.state === "settled") {
     return { success: true, transaction: answer.transaction, network, ...buildPayer(payer) };
@@ -68,7 +68,7 @@ function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusa
   }
 }
 
-/** Refusals in place of an outcome that the caller doesn't get. */
+/** Rejections returned instead of an outcome that the caller may not see. */
 const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,
@@ -83,18 +83,18 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
 };
 
 /**
- * Reasons of x402 by which a facilitator reports its own fault in the form of a verdict. They say nothing about the payment:
- * requesting another one would charge a client twice if the first is still under way.
+ * x402 reasons with which a facilitator reports its own fault in the form of a verdict. They imply nothing about the payment: requesting
+ * another one would charge a client twice if the first is still in flight.
  */
 const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);
 
-/** Reads a facilitator's answer to `/verify` for a seller; undefined if it reports the facilitator's own fault. */
+/** Interprets a facilitator's response to `/verify` for a seller; returns undefined if it reports the facilitator's own fault. */
 export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
   if (isValid) return "valid";
   return inconclusive.has(invalidReason) ? undefined : "refused";
 }
 
-/** Reads a facilitator's answer to `/settle` for a seller: charged, not charged, or not known yet. */
+/** Interprets a facilitator's response to `/settle` for a seller: charged, not charged, or still unknown. */
 export function readSettleState({
   success,
   errorReason = "",

@@ -3,23 +3,26 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
 import type { Audience, ReadPayment, Scheme } from "./scheme.ts";
 
-/** Fields of a request to a facilitator that hold the parts of a payment. */
+/** Fields of a facilitator request that contain the parts of a payment. */
 export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
 
-/** Parts that every payment of x402 version 2 has, whatever its scheme. */
+/** Parts common to every x402 version 2 payment, whatever its scheme. */
 export type Envelope = Readonly<{
   sent: PaymentPayload;
   accepted: PaymentRequirements;
   payload: Readonly<Record<string, unknown>>;
 }>;
 
-/** Ledgers name a payment by its network and asset, as the client says, and PostgreSQL takes no text with a NUL. */
+/**
+ * Control characters, which are rejected because ledgers identify a payment by its network and asset as sent by the client, and PostgreSQL
+ * accepts no text with a NUL.
+ */
 const controlCharacter = /\p{Cc}/u;
 
 /**
- * Reads a payment as a client sent it (x402 version 2, `PaymentPayload`), except for the payload, whose form the scheme defines.
+ * Parses a payment as sent by a client (x402 version 2, `PaymentPayload`), except for the payload, whose format the scheme defines.
  *
- * @throws {MalformedPaymentError} with the path of the first field that is wrong; `path` is where the payment stands.
+ * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the payment.
  */
 export function readEnvelope(sent: unknown, path: string): Envelope {
   const { accepted, payload } = parsePart(PaymentPayloadV2Schema, sent, path);
@@ -31,16 +34,16 @@ export function readEnvelope(sent: unknown, path: string): Envelope {
 }
 
 /**
- * Reads the requirements that a payment has to meet (x402 version 2, `PaymentRequirements`).
+ * Parses the requirements that a payment must meet (x402 version 2, `PaymentRequirements`).
  *
- * @throws {MalformedPaymentError} with the path of the first field that is wrong; `path` is where the requirements stand.
+ * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the requirements.
  */
 export function readRequirements(sent: unknown, path: string): PaymentRequirements {
   return parsePart(PaymentRequirementsV2Schema, sent, path) as PaymentRequirements;
 }
 
 /**
- * Reads the payload by its scheme.
+ * Parses the payload with its scheme.
  *
  * @throws {MalformedPaymentError} as `readEnvelope` does.
  */

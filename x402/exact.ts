@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { readPayload, type ExactPayment } from "./exact/payload.ts";
 import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
-/** Scheme `exact` by EIP-3009, after the work was offered: one signed transfer pays exactly the price. */
+/** Scheme `exact` with EIP-3009, in the payment flow `authorization`: one signed transfer pays exactly the price. */
 export const exact: Scheme<ExactPayment> = {
   name: "exact",
   read: readPayload,
@@ -26,7 +26,7 @@ export const exact: Scheme<ExactPayment> = {
     const { amount, asset, extra } = await createExactScheme(token).parsePrice(price, token.network);
     return { amount, asset, extra: extra ?? {} };
   },
-  // Any other offer of the scheme `exact` is not paid.
+  // No other offer of the scheme `exact` is paid.
   objectionTo({ extra }) {
     const method = extra?.["assetTransferMethod"] ?? "eip3009";
     if (method !== "eip3009") return `transfer method "${String(method)}" is not EIP-3009`;

@@ -1,10 +1,10 @@
-/** A request that doesn't have the shape of a payment: a mistake of its sender, not a verdict about a payment. */
+/** Malformed payment request: an error of its sender, not a verdict about a payment. */
 export class MalformedPaymentError extends Error {
   override readonly name = "MalformedPaymentError";
   readonly code = "payment_malformed";
   /** Path in the request, e.g. `paymentPayload.payload.authorization.value`; empty for the whole request. */
   readonly path: string;
-  /** Description of the mistake, without the path. */
+  /** Description of the error, without the path. */
   readonly problem: string;
 
   constructor(path: string, problem: string) {
@@ -13,7 +13,7 @@ export class MalformedPaymentError extends Error {
     this.problem = problem;
   }
 
-  /** Returns the same error for a whole in which the part that was read stands at `path`. */
+  /** Returns the same error relative to an enclosing value that contains the parsed part at `path`. */
   within(path: string): MalformedPaymentError {
     return new MalformedPaymentError(joinPath(path, this.path), this.problem);
   }
@@ -29,9 +29,9 @@ type Schema<Output> = Readonly<{
 }>;
 
 /**
- * Parses a part of a payment that stands at `path`.
+ * Parses the part of a payment at `path`.
  *
- * @throws {MalformedPaymentError} with the path of the first field that is wrong.
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
 export function parsePart<Output>(schema: Schema<Output>, value: unknown, path: string): Output {
   const result = schema.safeParse(value);

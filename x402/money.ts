@@ -1,28 +1,28 @@
 import { formatUnits, parseUnits } from "viem";
 
-/** Most decimals of a token that can be paid with; the most in use are 24. */
+/** Max supported decimals of a payment token; the highest number in use is 24. */
 export const decimalsMax = 36;
 
 const wholeNumber = /^\d{1,78}$/;
 const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
 
-/** An amount in double quotes after a shell has expanded it: `$0` is the shell's name, `$1` to `$9` are empty. */
+/** Double-quoted amount after shell expansion: `$0` is the shell's name, `$1` to `$9` are empty. */
 const shellName = /^-?(?:[\w./-]*\/)?(?:ba|z|da|k|fi|tc|c|a)?sh(?:\.\d*|\d*)$/;
 const afterEmptyVariable = /^(?:\.\d+)?$/;
 
-/** A limit that isn't an amount, or can't be compared with a token's units. */
+/** Limit that is not an amount, or can't be compared with a token's units. */
 export class TokenAmountError extends Error {
   override readonly name = "TokenAmountError";
   readonly code = "token_amount_invalid";
 }
 
-/** An amount as a person writes it: in the token's smallest units, or in whole tokens with `scale` digits after the point. */
+/** User-supplied amount: in the token's smallest units, or in whole tokens with `scale` digits after the point. */
 export type TokenAmount = Readonly<{ kind: "units"; units: bigint } | { kind: "tokens"; text: string; scale: number }>;
 
 /**
- * Reads an amount: `"0.05"` and `"$0.05"` are in whole tokens (dollars, for a dollar's token), `"50000"` is in smallest units.
+ * Parses an amount: `"0.05"` and `"$0.05"` are in whole tokens (dollars, for a dollar token), `"50000"` is in smallest units.
  *
- * @throws {TokenAmountError} when the text is neither, with separate advice if a shell has expanded `$0.05`.
+ * @throws {TokenAmountError} when the text is neither, with specific advice if a shell has expanded `$0.05`.
  */
 export function parseTokenAmount(text: string): TokenAmount {
   if (wholeNumber.test(text)) return { kind: "units", units: BigInt(text) };
@@ -41,7 +41,7 @@ function suggestAmountForm(text: string): string {
 /**
  * Converts an amount to the smallest units of a token with that many decimals.
  *
- * @throws {TokenAmountError} when the amount is in whole tokens and the token's decimals are not known, or fewer than the amount has.
+ * @throws {TokenAmountError} when the amount is in whole tokens and the token's decimals are unknown, or fewer than the amount has.
  */
 export function toUnits(amount: TokenAmount, decimals: number | undefined): bigint {
   if (amount.kind === "units") return amount.units;
@@ -54,7 +54,7 @@ export function toUnits(amount: TokenAmount, decimals: number | undefined): bigi
   return parseUnits(amount.text, decimals);
 }
 
-/** Formats an amount in whole tokens: `10000n` with 6 decimals is `0.01`. In smallest units if the decimals are not known. */
+/** Formats an amount in whole tokens: `10000n` with 6 decimals is `0.01`. Uses smallest units if the decimals are unknown. */
 export function formatAmount(units: bigint, decimals: number | undefined): string {
   return decimals === undefined ? `${units} smallest units` : formatUnits(units, decimals);
 }

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { PaymentPayload, PaymentRequired } from "@x402/core/types";
 import { z } from "zod";
 
-/** Name of the x402 extension by which a buyer names its payment (x402 version 2, extension `payment-identifier`). */
+/** Name of the x402 extension for client-chosen payment identifiers (x402 version 2, extension `payment-identifier`). */
 const extension = "payment-identifier";
 
 const idForm = { minLength: 16, maxLength: 128, pattern: "^[a-zA-Z0-9_-]+$" } as const;
 
-/** The extension as a seller offers it in PAYMENT-REQUIRED: an identifier is taken, and none is required. */
+/** Extension as offered by a seller in PAYMENT-REQUIRED: an identifier is supported but not required. */
 export const offeredIdentifier: Readonly<Record<string, unknown>> = {
   [extension]: {
     info: { required: false },
@@ -28,12 +28,12 @@ const offer = z.object({
   extensions: z.object({ [extension]: z.object({ info: z.object({ required: z.boolean() }) }) }),
 });
 
-/** Reads the id that a payer chose for a payment, which no chain shows; undefined if there is none. */
+/** Reads the id that a payer chose for a payment, which is not visible on the chain; undefined if there is none. */
 export function readPaymentIdentifier(paymentPayload: unknown): string | undefined {
   return identifiedPayload.safeParse(paymentPayload).data?.extensions[extension].info.id;
 }
 
-/** Buyer's side of the extension: names each payment to a seller that offers it by a new id (`x402Client.registerExtension`). */
+/** Buyer's side of the extension: adds a new id to each payment to a seller that offers it (`x402Client.registerExtension`). */
 export const identifyPayments = {
   key: extension,
   enrichPaymentPayload: async (payload: PaymentPayload, required: PaymentRequired): Promise<PaymentPayload> => {

@@ -1,12 +1,12 @@
-/** Digits after the point of the token that prices are charged in (specification, "Limits": token precision). */
+/** Decimals of the token in which prices are charged (specification, "Limits": token precision). */
 export const tokenDecimals = 6;
 
-/** Longest text of a price, in characters; longer numbers are typing errors, as no token has such a supply. */
+/** Max length of a price, in characters; longer numbers are typing errors, because no token has such a supply. */
 const digitsMax = 30;
 
 const decimal = /^\$?(\d+)(?:\.(\d+))?$/;
 
-/** A price that can't be charged. */
+/** Price that can't be charged. */
 export class PriceError extends Error {
   override readonly name = "PriceError";
   readonly code = "price_invalid";

@@ -1,6 +1,6 @@
 /**
- * Reasons for a refused payment or a failed settlement, by the names that clients share: those of `@x402/evm` if it has one, else
- * those of the error list in the specification of x402 version 2. Neither has `duplicate_settlement`.
+ * Reasons for a rejected payment or a failed settlement, with the names shared by clients: those of `@x402/evm` if available, else those of
+ * the error list in the specification of x402 version 2. Neither has `duplicate_settlement`.
  */
 export const reason = {
   version: "invalid_x402_version",
@@ -25,13 +25,13 @@ export const reason = {
   duplicate: "duplicate_settlement",
 } as const;
 
-/** One of the reason codes. */
+/** Reason code. */
 export type Reason = (typeof reason)[keyof typeof reason];
 
-/** A payment is not acceptable: the code for programs, and a sentence for people. */
+/** Rejection of a payment: a code for programs, and a sentence for humans. */
 export type Refusal = Readonly<{ reason: Reason; message: string }>;
 
-/** Whether judging ended in a refusal. */
+/** Returns whether a check resulted in a rejection. */
 export function isRefusal(judged: object): judged is Refusal {
   return "reason" in judged;
 }

@@ -3,10 +3,10 @@ import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
 import type { Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
-/** Permanent identity of a payment: the token takes a nonce of an account once. Everything but `network` is in lower case. */
+/** Permanent identity of a payment: the token accepts an account's nonce only once. All fields except `network` are lowercase. */
 export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
 
-/** An account that pays, in the shape of viem and the x402 SDK; it signs typed data (EIP-712). */
+/** Paying account, in the shape of viem and the x402 SDK; it signs typed data (EIP-712). */
 export type PayingAccount = Readonly<{
   address: `0x${string}`;
   signTypedData: (message: {
@@ -17,10 +17,10 @@ export type PayingAccount = Readonly<{
   }) => Promise<`0x${string}`>;
 }>;
 
-/** Reader of an error: the client that sent a header, or the seller that sent a body. */
+/** Recipient of an error: the client that sent a header, or the seller that sent a body. */
 export type Audience = "client" | "seller";
 
-/** The token that prices are charged in, on one network; `name` and `version` are those of its EIP-712 domain. */
+/** Token in which prices are charged, on one network; `name` and `version` are those of its EIP-712 domain. */
 export type ChargedToken = Readonly<{
   network: PaymentRequirements["network"];
   address: string;
@@ -28,70 +28,70 @@ export type ChargedToken = Readonly<{
   version: string;
 }>;
 
-/** Transfer that a payment authorizes, in text as on the wire; never with its signature. */
+/** Transfer authorized by a payment, as strings in wire format; never includes its signature. */
 export type SignedAuthorization = Readonly<{
   from: string;
   to: string;
-  /** Smallest units of the token. */
+  /** In the token's smallest units. */
   value: string;
   /** Unix seconds. */
   validAfter: string;
   /** Unix seconds. */
   validBefore: string;
-  /** 32 bytes, hexadecimal; the token takes each only once from one account. */
+  /** 32 bytes, hexadecimal; the token accepts each only once from one account. */
   nonce: string;
 }>;
 
 /**
- * A scheme of x402 version 2: all that client, seller and facilitator do by it. A new one is a file with such a value and a line in `schemes.ts`;
- * nothing else knows schemes apart.
+ * x402 version 2 scheme: everything that client, seller and facilitator do with it. To add a scheme, add a file with such a value and a
+ * line in `schemes.ts`; no other code distinguishes schemes.
  */
 export type Scheme<Payment = unknown> = Readonly<{
-  /** As offers and payments name it, e.g. `exact`. */
+  /** Name in offers and payments, e.g. `exact`. */
   name: string;
   /**
-   * Reads the payload of a payment. Nothing of it is verified.
+   * Parses the payload of a payment without verifying it.
    *
    * @throws {MalformedPaymentError} with the path within the payload.
    */
   read(payload: Readonly<Record<string, unknown>>, audience: Audience): Payment;
-  /** Names the payment in ledgers. Two payments with one key can't both be settled. */
+  /** Returns the payment's key in ledgers. Two payments with the same key can't both be settled. */
   key(payment: Payment, accepted: Pick<PaymentRequirements, "network" | "asset">): PaymentKey;
-  /** Hexadecimal SHA-256 that only a holder of the signed payment can compute. Ledgers store it, so it never changes for a payment. */
+  /** Returns a hexadecimal SHA-256 that only a holder of the signed payment can compute. Ledgers store it, so it never changes for a payment. */
   digest(payment: Payment): string;
-  /** Unix seconds from which on the payment can't be settled. */
+  /** Returns the Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /** Quotes a price in dollars as the amount and token of a seller's offer. */
+  /** Converts a price in dollars to the amount and token of a seller's offer. */
   quote(price: string, token: ChargedToken): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
-  /** Says why no client pays such an offer, whatever its limits; undefined if one may. */
+  /** Returns why no client pays such an offer, whatever its limits; undefined if clients may pay it. */
   objectionTo(offer: PaymentRequirements): string | undefined;
-  /** Signs payments of a client's account, in the form that the SDK's client takes. */
+  /** Creates a signer of payments for a client's account, as required by the SDK's client. */
   signer(account: PayingAccount): Promise<SchemeNetworkClient>;
-  /** Reads the authorization in a payload that a client signed. */
+  /** Reads the authorization from a client's signed payload. */
   authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
-  /** Loads the facilitator's part, only when a facilitator starts: most of a scheme's loading time goes into it. */
+  /** Loads the facilitator's part, only when a facilitator starts, because it accounts for most of a scheme's loading time. */
   settling(): Promise<Settling<Payment>>;
 }>;
 
 /** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
-  /** Says, before a payload is read, why its kind within the scheme is not settled here; undefined if it is. */
+  /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
   /**
-   * Whether the payment would settle now. Changes nothing but what the caller is known to have asked.
+   * Returns whether the payment would settle now. Changes nothing except the record of the caller's verifications.
    *
-   * @throws what `Facilitator` says.
+   * @throws as documented in `Facilitator`.
    */
   verify(order: Order<Payment>, transfers: Transfers): Promise<Answered<VerifyAnswer>>;
   /**
    * Settles the payment, at most once.
    *
-   * @throws what `Facilitator` says.
+   * @throws as documented in `Facilitator`.
    */
   settle(order: Order<Payment>, transfers: Transfers): Promise<Answered<SettleAnswer>>;
 }>;
 
-/** A payment with the requirements that it has to meet, and those that its client says it accepted. */
+/** Payment with the requirements that it must meet, and those that its client claims to have accepted. */
 export type Order<Payment> = Readonly<{
   payment: Payment;
   requirements: PaymentRequirements;
@@ -99,29 +99,29 @@ export type Order<Payment> = Readonly<{
 }>;
 
 /**
- * Services of a facilitator for its schemes, on behalf of one caller: it knows who is served, what is on record and whose it is, queries the chain, and
- * settles. A scheme finds out who signed what, and leaves the rest to it.
+ * Facilitator services for its schemes, on behalf of one caller: it knows the supported tokens and payees, the recorded settlements and
+ * their owners, queries the chain, and settles. A scheme determines who signed what, and leaves everything else to these services.
  */
 export type Transfers = Readonly<{
-  /** The tokens that are settled, by address in lower case. */
+  /** Accepted tokens, by lowercase address. */
   assets: ReadonlyMap<string, AcceptedAsset>;
-  /** Whether the payer signed; recovers a signature once. */
+  /** Returns whether the payer signed; recovers a signature once. */
   isSigned: SignatureCheck;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
   settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 
-/** A payment that this process has read, so that no other part of it reads it again. */
+/** Payment already parsed by this process, so that no other part parses it again. */
 export type ReadPayment<Payment = unknown> = Readonly<{
   scheme: Scheme<Payment>;
-  /** As it was sent, with fields that nobody here reads. */
+  /** As sent, including fields that are not used here. */
   sent: PaymentPayload;
-  /** The offer that the client says it accepted. */
+  /** Offer that the client claims to have accepted. */
   accepted: PaymentRequirements;
   payment: Payment;
 }>;
 
-/** Names a payment by one text, the same in ledgers and in the log lines of every service that handles it. */
+/** Returns a payment's identifier as one string, identical in ledgers and in the log lines of every service that handles it. */
 export function namePayment({ network, asset, payer, nonce }: PaymentKey): string {
   return [network, asset.toLowerCase(), payer.toLowerCase(), nonce.toLowerCase()].join("|");
 }

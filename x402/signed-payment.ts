@@ -4,13 +4,13 @@ import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
 import { reason, type Refusal } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
 
-/** A token that payments may be made in, with its EIP-712 domain separator. */
+/** Accepted payment token, with its EIP-712 domain separator. */
 export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
 
-/** A payment whose terms are accepted and that its payer really signed. */
+/** Payment with accepted terms and a verified payer signature. */
 export type SignedPayment = Readonly<{
   /**
-   * The EIP-712 digest of the authorization: one name for this payment on every chain, token and facilitator, whatever form its
+   * EIP-712 digest of the authorization: a unique identifier of this payment across chains, tokens and facilitators, whatever format its
    * signature was sent in.
    */
   id: Hex;
@@ -19,22 +19,22 @@ export type SignedPayment = Readonly<{
   payTo: Hex;
   amount: bigint;
   authorization: Authorization;
-  /** Call data of the token's `transferWithAuthorization`, in the `(v, r, s)` form that every EIP-3009 token has. */
+  /** Call data of the token's `transferWithAuthorization`, in the `(v, r, s)` form supported by every EIP-3009 token. */
   callData: Hex;
 }>;
 
-/** Whether the payer signed; `recover` finds out, at a cost, if that is not known. */
+/** Checks whether the payer signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
 /** Selector of `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`. */
 const transferSelector = "0xe3ee160e";
 
-/** An authorization with its alleged signature, and the terms that it was signed for. */
+/** Authorization with its alleged signature, and its signed terms. */
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
 /**
- * Converts a signed authorization of a token to a payment, whatever its scheme, or says why it is not one. Queries nothing: an invalid payment
- * is refused at the cost of one signature recovery.
+ * Converts a signed authorization of a token to a payment, whatever its scheme, or returns why it is invalid. Makes no queries: rejecting
+ * an invalid payment costs one signature recovery.
  */
 export function toSignedPayment(
   { authorization, signature: text, payTo, amount }: Signed,
@@ -58,19 +58,19 @@ export function toSignedPayment(
   return { id, asset: asset.address, payer, payTo, amount, authorization, callData };
 }
 
-/** An ECDSA signature over secp256k1, parsed. */
+/** Parsed ECDSA signature over secp256k1. */
 export type Signature = Readonly<{
   /** `r` and `s`, 64 bytes. */
   compact: Uint8Array;
   yParity: 0 | 1;
 }>;
 
-/** Half of the group's order: signatures with a larger `s` are second forms of the same signature, which tokens refuse (EIP-2). */
+/** Half of the group's order: signatures with a larger `s` are alternative forms of the same signature, which tokens reject (EIP-2). */
 const halfOrder = Buffer.from("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0", "hex");
 
 const recoveryIds: Readonly<Record<number, 0 | 1>> = { 0: 0, 1: 1, 27: 0, 28: 1 };
 
-/** Reads a 65-byte signature; `v` may be 27 or 28, or 0 or 1 as some wallets have it. `undefined` for anything else. */
+/** Parses a 65-byte signature; `v` may be 27 or 28, or 0 or 1 as in some wallets. Returns `undefined` for anything else. */
 export function parseSignature(text: string): Signature | undefined {
   if (text.length !== 132 || !/^0x[0-9a-fA-F]{130}$/.test(text)) return undefined;
   const bytes = Buffer.from(text.slice(2), "hex");
@@ -80,19 +80,19 @@ export function parseSignature(text: string): Signature | undefined {
   return { compact: bytes.subarray(0, 64), yParity };
 }
 
-/** Whether the account signed the digest. */
+/** Returns whether the account signed the digest. */
 export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity }: Signature): boolean {
   let key: Uint8Array;
   try {
     key = secp256k1.ecdsaRecover(compact, yParity, digest, false);
   } catch {
-    // The library throws if no key fits (r or s zero or not below the order): then nobody signed.
+    // The library throws if no key fits (r or s zero or not below the order): the signature is invalid.
     return false;
   }
   return Hash.keccak256(key.subarray(1), { as: "Hex" }).slice(26) === encodeAddress(account).slice(24);
 }
 
-/** The arguments `v, r, s` of a token's method as ABI words. */
+/** Encodes the arguments `v, r, s` of a token's method as ABI words. */
 export function encodeSignature({ compact, yParity }: Signature): Word {
   return encodeInteger(BigInt(27 + yParity)) + Buffer.from(compact).toString("hex");
 }

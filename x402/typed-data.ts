@@ -23,15 +23,15 @@ function hashText(text: string): Word {
   return Hash.keccak256(Buffer.from(text), { as: "Hex" }).slice(2);
 }
 
-/** The domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as `DOMAIN_SEPARATOR()` of the token answers it. */
+/** Computes the domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as returned by the token's `DOMAIN_SEPARATOR()`. */
 export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
   const words = [domainType, hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
   return Hash.keccak256(Buffer.from(words.join(""), "hex"), { as: "Hex" });
 }
 
 /**
- * The six fields of an authorization as ABI words, in the order that both its hash (EIP-712) and the arguments of
- * `transferWithAuthorization` (EIP-3009) have.
+ * Encodes the six fields of an authorization as ABI words, in the order of both its hash (EIP-712) and the arguments of
+ * `transferWithAuthorization` (EIP-3009).
  */
 export function encodeAuthorization(authorization: Authorization): Word {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
@@ -45,7 +45,7 @@ export function encodeAuthorization(authorization: Authorization): Word {
   );
 }
 
-/** The hash that the payer signs (EIP-712). It names the payment: token, chain and every field of the authorization. */
+/** Computes the hash that the payer signs (EIP-712). It identifies the payment: token, chain and every field of the authorization. */
 export function computeAuthorizationDigest(separator: Hex, words: Word): Uint8Array {
   const struct = Hash.keccak256(Buffer.from(transferType + words, "hex"), { as: "Hex" });
   return Hash.keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"));

@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
 
-/** Creates `gatehouse adopt`: shows the changes that a sidecar would make to a node that is new to it, and allows them. */
+/** Creates `gatehouse adopt`: shows and approves the changes that a sidecar would make to a node that it doesn't manage yet. */
 export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("adopt")
     .summary("Show what the sidecar would change on a new node, and approve it")

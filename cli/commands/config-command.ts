@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { serviceNames } from "../service-names.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse config`, whose `dump` shows what a service would start with and why. */
+/** Creates `gatehouse config`; its `dump` shows the settings that a service would start with, and their sources. */
 export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
   const dump = new Command("dump")
     .summary("Show every setting of a service with its value and its source")

@@ -11,12 +11,12 @@ import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
 
-/** Variable that holds the token, unless a file does. */
+/** Variable that holds the token, unless a token file is given. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 
 /**
- * Finds the sidecar that a command is for: by its URL, by the named state directory, or by the settings. Prints a mistake and sets the
- * exit status 1; the result is undefined then.
+ * Finds the sidecar that a command targets: by URL, state directory or settings. On invalid input, prints an error, sets exit status 1 and
+ * returns undefined.
  */
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
   const { settings: file, stateDirectory, url, tokenFile } = typed;
@@ -44,7 +44,10 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   return undefined;
 }
 
-/** Reads the token of a sidecar's control from its file, else from the environment. Prints a failure and sets the exit status 1; the result is undefined then. */
+/**
+ * Reads the token of a sidecar's control listener from its file, else from the environment. On failure, prints an error, sets exit status 1
+ * and returns undefined.
+ */
 function readControlToken(
   command: string,
   file: string | undefined,
@@ -57,7 +60,7 @@ function readControlToken(
   return undefined;
 }
 
-/** Most bytes of a token's file that are read; no token is longer. */
+/** Max bytes read from a token file; no token is longer. */
 const tokenBytes = 65_536;
 
 function readToken(command: string, path: string): string | undefined {
@@ -74,7 +77,7 @@ function fail(message: string): void {
   process.exitCode = 1;
 }
 
-/** Adds the options that name the running sidecar for a command. */
+/** Adds the options that select the running sidecar. */
 export function addControlOptions(command: Command) {
   return command
     .option("--state-directory <path>", "the sidecar's state directory, as its page and log name it")

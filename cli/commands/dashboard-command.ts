@@ -5,7 +5,7 @@ import { parseListenPort } from "./option-values.ts";
 
 const defaultPort = 9610;
 
-/** Creates `gatehouse dashboard`: one page about several nodes and services. */
+/** Creates `gatehouse dashboard`: one page for several nodes and services. */
 export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("dashboard")
     .summary("Serve one page with the status of several nodes and services")

@@ -4,7 +4,7 @@ import { createTerminalOutput } from "../terminal.ts";
 
 type ByService = Readonly<Record<string, string>>;
 
-/** Creates `gatehouse doctor`: checks running services, and changes nothing. */
+/** Creates `gatehouse doctor`: a read-only check of running services. */
 export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Check settings, keys, signer, ports and versions; change nothing")
@@ -58,7 +58,7 @@ type Given = Readonly<{
 
 const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
 
-/** Finds options that conflict, in words; undefined if none do. */
+/** Describes conflicting options; undefined if there are none. */
 function findMisuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
   if (outputs !== undefined) return "--outputs goes with --drift.";
   if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";

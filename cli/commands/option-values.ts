@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { stackServices } from "#daemon/stack-services.ts";
 
-/** Default URL of a sidecar's status on this machine. */
+/** Default URL of a local sidecar's status listener. */
 export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.status}`;
 
 /**
- * Reads the URL of a listener from an option.
+ * Parses a listener URL from an option.
  *
  * @throws {InvalidArgumentError} if it isn't an http or https URL.
  */
@@ -15,7 +15,7 @@ export function parseListenerUrl(text: string): string {
 }
 
 /**
- * Reads a port at which something answers.
+ * Parses the port of a running server.
  *
  * @throws {InvalidArgumentError} if it isn't a whole number from 1 to 65535.
  */
@@ -24,7 +24,7 @@ export function parsePort(text: string): number {
 }
 
 /**
- * Reads a port to listen at: 0 takes a free one.
+ * Parses a port to listen on; 0 picks a free one.
  *
  * @throws {InvalidArgumentError} if it isn't a whole number from 0 to 65535.
  */
@@ -33,7 +33,7 @@ export function parseListenPort(text: string): number {
 }
 
 /**
- * Reads the interval between two looks from an option, in seconds.
+ * Parses a polling interval in seconds.
  *
  * @throws {InvalidArgumentError} if it isn't a number from 1 to 3600.
  */
@@ -44,7 +44,7 @@ export function parseIntervalSeconds(text: string): number {
 }
 
 /**
- * Reads a time limit in seconds, up to a week.
+ * Parses a time limit in seconds, up to a week.
  *
  * @throws {InvalidArgumentError} if it isn't a whole number from 1 to 604800.
  */
@@ -53,8 +53,8 @@ export function parseLimitSeconds(text: string): number {
 }
 
 /**
- * As {@link parseLimitSeconds}, for work that takes at least two minutes: a node is proved only after being well for a while, and an
- * update waits until it is.
+ * Like {@link parseLimitSeconds}, but at least two minutes: a node is verified only after it has been healthy for a while, and an update
+ * waits for that.
  *
  * @throws {InvalidArgumentError} if it isn't a whole number from 120 to 604800.
  */

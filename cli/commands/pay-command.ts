@@ -9,7 +9,7 @@ import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 
-/** Settings that `gatehouse pay` reads from the environment: a key on the command line could be read by every process. */
+/** Settings that `gatehouse pay` reads from the environment: every process could read a key on the command line. */
 const paySettings = defineSettings("pay", [], {
   signer: section({ privateKey: secret(privateKey).optional().describe("Key of the account that pays") }),
   chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
@@ -63,7 +63,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       const environment = readEnvironment(keyFile, { needsKey: isPurchase, mask });
       if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
-      // A reader that has enough (head) closes the pipe; the purchase is complete nevertheless.
+      // A reader such as `head` may close the pipe early; the purchase completes anyway.
       process.stdout.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") throw error;
       });
@@ -82,7 +82,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-/** Listens for SIGINT and SIGTERM: the first aborts, so that a payment under way is reported; the second ends the process. */
+/** Handles SIGINT and SIGTERM: the first signal aborts and still reports a payment in flight; the second exits the process. */
 function listenForStop() {
   const controller = new AbortController();
   let status: number | undefined;
@@ -98,7 +98,7 @@ function listenForStop() {
   return { signal: controller.signal, status: () => status };
 }
 
-/** Moves credentials from the URL, where `fetch` rejects them, to an Authorization header, unless `headers` has one. */
+/** Moves credentials from the URL, where `fetch` rejects them, to an Authorization header, unless `headers` already has one. */
 function splitCredentials(url: string, headers: Readonly<Record<string, string>>) {
   if (!URL.canParse(url)) return { url, headers };
   const endpoint = parseHttpEndpoint(url);
@@ -106,10 +106,10 @@ function splitCredentials(url: string, headers: Readonly<Record<string, string>>
   return { url: endpoint.url, headers: isAuthorized ? headers : { ...endpoint.headers, ...headers } };
 }
 
-/** Most bytes of a key file that are read; no key is longer. */
+/** Max bytes read from a key file; no key is longer. */
 const keyBytes = 65_536;
 
-/** Reads the key, if one is given or needed, and the chain's endpoint. Reports a mistake, and returns undefined then. */
+/** Reads the key, if given or needed, and the chain's endpoint. On invalid input, reports it and returns undefined. */
 function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });

@@ -5,7 +5,7 @@ import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse plan`: prints the changes that the sidecar would make to a node.conf, for a person or a pipeline. */
+/** Creates `gatehouse plan`: prints the changes that the sidecar would make to a node.conf, for an operator or a pipeline. */
 export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
     .summary("Show or apply the changes that a node.conf needs for a version")

@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
 
-/** Creates `gatehouse restart`: has a sidecar restart its node, safely. */
+/** Creates `gatehouse restart`: makes a sidecar restart its node safely. */
 export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
     .summary("Restart the node through its sidecar; roll back if it does not come back")

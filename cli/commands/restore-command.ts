@@ -9,7 +9,7 @@ import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { findControlTarget } from "./control-target.ts";
 import { formatSettingsHelp } from "../settings-help.ts";
 
-/** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or has a sidecar restore the data of its node. */
+/** Creates `gatehouse restore`: fills an empty data directory before a node's first start, or makes a sidecar restore its node's data. */
 export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("restore")
     .summary("Fill an empty data directory from a snapshot, or restore a guarded node's data")
@@ -46,7 +46,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
       const signal = createStopSignal();
       const { out, error } = createTerminalOutput({ mask });
       const sources = { env: process.env, settingsFile: options.settings };
-      // An aborted download may still hold a connection open.
+      // An aborted download may still keep a connection open.
       await endProcess(await run({ ...sources, json }, { signal, out, error, mask }));
     });
 }

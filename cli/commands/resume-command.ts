@@ -3,7 +3,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { findControlTarget, addControlOptions } from "./control-target.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse resume`: lifts the sidecar's hold, set after a node did not come back. */
+/** Creates `gatehouse resume`: lifts the pause that the sidecar set after a node failed to recover. */
 export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("resume")
     .summary("Resume a sidecar that paused after a failed restart or upgrade")

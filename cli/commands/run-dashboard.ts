@@ -7,14 +7,14 @@ import { startOverview } from "#sidecar/overview/overview.ts";
 import { TargetError } from "#sidecar/overview/targets.ts";
 import { readTargets } from "../target-list.ts";
 
-/** The targets, and the address of the page. */
+/** Targets, and the address of the page. */
 export type DashboardOptions = Readonly<{
-  /** Targets, and files of targets. */
+  /** Targets, and files that list targets. */
   where: readonly string[];
   listen: Readonly<{ host: string; port: number; allowedHosts: readonly string[] }>;
 }>;
 
-/** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 if it could not start, with a message. */
+/** Serves the overview until the signal aborts. Returns the exit status: 0, or 1 with a message if it can't start. */
 export async function runDashboard(
   { where, listen }: DashboardOptions,
   { mask, signal }: Readonly<{ mask: Mask; signal: AbortSignal }>,

@@ -8,21 +8,21 @@ import { formatSettingsHelp } from "../settings-help.ts";
 
 /** Command of a long-running service. */
 export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
-  /** The subcommand, which is also the service's name. */
+  /** Subcommand and service name. */
   name: string;
   summary: string;
-  /** Loads the service; only the command that is run pays for its imports and its settings' schema. */
+  /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
   /**
-   * Whether a new process can take the place of a running one while it serves; "or-serves-on" if the running one keeps working when no new
-   * one can start, and says what it does not do. A sidecar can't: nobody would look after its node.
+   * Whether the service supports a hot restart. With "or-serves-on", the running process keeps serving when no new one can start, and
+   * reports the reduced function. The sidecar can't: its node would be unattended.
    */
   handsOver?: "or-ends" | "or-serves-on";
-  /** Not listed in `--help`: only a deployment starts it. */
+  /** Hides it from `--help`: only a deployment starts it. */
   hidden?: boolean;
 }>;
 
-/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` begins with the settings that matter. */
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` starts with the essential settings. */
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
   { name, summary, load, handsOver, hidden = false }: ServiceCommand<Schema>,
@@ -30,7 +30,8 @@ export function addServiceCommand<Schema extends z.ZodObject>(
 ): void {
   const loaded: { service?: Service<Schema> } = {};
   const service = async () => (loaded.service ??= await load());
-  // Help can't wait, so the settings are loaded before it is requested. A supervisor of a hand-over needs no settings, and stays small.
+  // Help is synchronous, so the settings are loaded before help is requested. The supervisor of a hot restart needs no settings and stays
+  // small.
   program.hook("preSubcommand", async (_, chosen) => {
     if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
   });
@@ -66,9 +67,9 @@ export function addServiceCommand<Schema extends z.ZodObject>(
         };
         await endProcess(await superviseService(supervised));
       }
-      // Only here, so that no other command loads the log, the metrics and their libraries.
+      // Imported here, so that no other command loads logging, metrics and their libraries.
       const { runService } = await import("#daemon/service.ts");
-      // Whatever a library still holds open, the process ends when its service has.
+      // Exits the process once the service has stopped, even if a library keeps a handle open.
       await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
     });
 }

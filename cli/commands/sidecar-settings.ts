@@ -3,10 +3,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
-/**
- * Reads the sidecar's settings for a command that works next to it. Problems are printed on standard error and set the exit
- * status 1; the result is undefined then.
- */
+/** Reads the sidecar's settings for a command that runs next to it. On errors, prints them to standard error, sets exit status 1 and returns undefined. */
 export function readSidecarSettings(
   file: string | undefined,
   { mask }: Readonly<{ mask: Mask }>,

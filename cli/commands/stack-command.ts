@@ -32,7 +32,7 @@ export function createStackCommand() {
     .action(async (options) => {
       const output = options.json ? process.stderr : process.stdout;
       const paint = createPaint(hasColors(output));
-      // Before the rest of the program is loaded, so that a person sees at once that something happens.
+      // Printed before the rest of the program loads, for immediate feedback.
       output.write(`${paint("dim", "preparing the node's workspace and the local chain")}\n`);
       const { runStack } = await import("../stack/stack.ts");
       process.exitCode = await runStack(

@@ -23,11 +23,11 @@ type StackOptions = Limits &
     url?: string | undefined;
   }>;
 
-/** Options that were typed alongside those of a stack. */
+/** Options typed alongside those of a stack. */
 type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory" | "tokenFile"> &
   Readonly<{ directory: string | undefined; cancel: boolean; json: boolean }>;
 
-/** Finds options that conflict, in words; undefined if none do. Pure. */
+/** Describes conflicting options; undefined if there are none. Pure. */
 export function findStackMisuse(options: StackOptions & TypedAlongside): string | undefined {
   const { stack, nodeImage, continue: isContinued, url } = options;
   if (stack === undefined) {
@@ -51,7 +51,7 @@ export function findStackMisuse(options: StackOptions & TypedAlongside): string 
 
 type StackWork = StackOptions & Readonly<{ stack: string; version: string | undefined; dryRun: boolean; yes: boolean }>;
 
-/** Upgrades the node of a stack to another image, or resumes that; returns the exit status. */
+/** Upgrades the node of a stack to another image, or resumes such an upgrade; returns the exit status. */
 export async function upgradeStack(options: StackWork, output: CommandOutput): Promise<number> {
   const { stack, nodeImage: image, version, cwd = ".", configFile, url, dryRun, yes } = options;
   if (version !== undefined && !nodeVersionText.test(version)) {
@@ -77,7 +77,7 @@ export async function upgradeStack(options: StackWork, output: CommandOutput): P
   );
 }
 
-/** Reads the limits that were given, in milliseconds. */
+/** Reads the given limits, in milliseconds. */
 function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
   return {
     ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),
@@ -86,13 +86,13 @@ function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
   };
 }
 
-/** Parses an image reference that neither Pulumi nor the engine can mistake for anything else. */
+/** Parses an image reference that neither Pulumi nor the engine can misread. */
 export function parseImage(text: string): string {
   if (/^[\w][\w.:/@-]{0,500}$/.test(text)) return text;
   throw new InvalidArgumentError("Expected an image reference such as registry.example/node:0.17.0@sha256:…");
 }
 
-/** Parses the name of a stack, with its organisation and project or without. */
+/** Parses the name of a stack, with or without organisation and project. */
 export function parseStack(text: string): string {
   if (/^[\w.-]{1,100}(\/[\w.-]{1,100}){0,2}$/.test(text)) return text;
   throw new InvalidArgumentError("Expected the name of a stack such as prod or organization/gatehouse/prod.");

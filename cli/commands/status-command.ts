@@ -7,7 +7,7 @@ import { TargetError } from "#sidecar/overview/targets.ts";
 import { readTargets } from "../target-list.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse status`: shows the state of one or several nodes in a terminal. */
+/** Creates `gatehouse status`: shows the state of one or more nodes in a terminal. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
     .summary("Show the status of one node, or of several")

@@ -6,7 +6,7 @@ import { addControlOptions, findControlTarget } from "./control-target.ts";
 import { parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
 import { findStackMisuse, parseImage, parseStack, upgradeStack } from "./stack-upgrade-options.ts";
 
-/** Creates `gatehouse upgrade`: has a sidecar upgrade its node to another version, and roll back if that can't be proved. */
+/** Creates `gatehouse upgrade`: makes a sidecar upgrade its node to another version, and roll back if verification fails. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Upgrade a node and verify it; otherwise roll back, data included")

@@ -28,18 +28,18 @@ type Answers = Readonly<{
   "status.json"?: Got<string>;
 }>;
 
-/** Limits of one request: time in ms, and size of the answer in bytes. */
+/** Limits of one request: time in ms, and response size in bytes. */
 export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024 } as const;
 
-/** A service with its answers. */
+/** A service with its responses. */
 export type InspectedService = KnownService &
   Readonly<{
-    /** Its unparsed answers; undefined if its address is not known. */
+    /** Its unparsed responses; undefined if its address is unknown. */
     answers: Answers | undefined;
     configuration: z.output<typeof inUse> | undefined;
     readiness: z.output<typeof readiness> | undefined;
     status: z.output<typeof status> | undefined;
-    /** Reads a sample without labels from its metrics. */
+    /** Reads an unlabelled sample from its metrics. */
     metric: (name: string) => number | undefined;
   }>;
 
@@ -65,7 +65,7 @@ export async function inspectService(known: KnownService): Promise<InspectedServ
     ...(nodeStatus === undefined ? {} : { "status.json": nodeStatus }),
   };
   const used = parseAnswer(configuration, inUse);
-  // Sidecar and gateway have one default port.
+  // Sidecar and gateway share a default port.
   const another = known.source === defaultSource && isDoctored(used?.service) ? used.service : undefined;
   return {
     ...known,
@@ -82,7 +82,7 @@ function parseAnswer<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | 
   return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
 }
 
-/** Reads the value of a series without labels in Prometheus's text format. */
+/** Reads the value of an unlabelled series in Prometheus's text format. */
 function readSample(text: string, name: string): number | undefined {
   const value = new RegExp(String.raw`^${name} (\S+)`, "m").exec(text)?.[1];
   return value === undefined ? undefined : Number(value);

@@ -10,20 +10,20 @@ import type { InspectedService } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
-/** The content of a bundle for a bug report. */
+/** Content of a bundle for a bug report. */
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
   services: readonly InspectedService[];
-  /** Log files whose ends are added. */
+  /** Log files whose tails are added. */
   logs: readonly string[];
   /** Milliseconds since 1970. */
   clock: () => number;
   mask: Mask;
 }>;
 
-/** Most bytes of one file: the end of a log, the beginning of anything else. */
+/** Max bytes per file: the tail of a log, the head of any other file. */
 const entryBytesMax = 2 * 1_024 * 1_024;
-/** Most files of a bundle. */
+/** Max files in a bundle. */
 const entriesMax = 64;
 
 const introduction = `What "gatehouse doctor --bundle" found, for a bug report.
@@ -41,7 +41,7 @@ Left in: host names, IP addresses, accounts, paths. Look through it before you p
 /**
  * Writes a bundle (tar, gzip) that only its owner can read.
  *
- * @throws the file system's own error; `EEXIST` if the file exists, which stays as it is.
+ * @throws the file system's error; `EEXIST` if the file exists, which is left unchanged.
  */
 export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
@@ -52,7 +52,7 @@ export async function writeBundle(path: string, sources: BundleSources): Promise
       await writeFile(join(folder, name), limitText(redact(text, sources.mask)), { mode: 0o600 });
     }
     const names = texts.map(([name]) => name);
-    // Portable: without the names of this machine's users.
+    // Portable: omits this machine's user names.
     await pipeline(
       create({ gzip: true, portable: true, cwd: folder }, names),
       createWriteStream(path, { flags: "wx", mode: 0o600 }),
@@ -90,7 +90,7 @@ function listServiceEntries({ service, source, settings, answers }: InspectedSer
   return [[`${service}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
 }
 
-/** Names a log's entry by its file, with its index if another log has the same name. */
+/** Names a log's entry after its file, with its index if another log has the same name. */
 function nameLog(log: string, all: readonly string[]): string {
   const isAlone = all.filter((other) => basename(other) === basename(log)).length === 1;
   return isAlone ? basename(log) : `${all.indexOf(log)}-${basename(log)}`;
@@ -105,7 +105,7 @@ async function readEnd(path: string): Promise<string> {
     const bytes = Buffer.alloc(Math.min(stats.size, entryBytesMax));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
     const text = bytes.subarray(0, bytesRead).toString("utf8");
-    // The first line may be cut, so that a secret in it would no longer be recognised.
+    // The first line may be truncated, which would hide a secret in it from redaction.
     return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
   } catch (error) {
     return `it can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})\n`;

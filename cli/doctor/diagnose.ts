@@ -16,7 +16,7 @@ type Dependencies = CommandOutput & Readonly<{ mask: Mask; clock: () => number }
 /** Input of `gatehouse doctor --drift`. */
 export type DriftOptions = Printing & Readonly<{ outputs: string; urls: Readonly<Record<string, string>> }>;
 
-/** Compares a stack's running services with the configuration that it gave them, prints the findings, and returns the exit status. */
+/** Compares a stack's running services with their deployed configuration, prints the findings, and returns the exit status. */
 export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, output: CommandOutput): Promise<number> {
   let findings: readonly Finding[];
   try {
@@ -32,13 +32,13 @@ export async function diagnoseDrift({ outputs, urls, json }: DriftOptions, outpu
 export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{
-    /** Path of a bundle for a bug report; undefined: none is written. */
+    /** Path of a bundle for a bug report; undefined to write none. */
     bundle: string | undefined;
-    /** Log files for the bundle, in addition to those of a stack on this machine. */
+    /** Log files for the bundle, in addition to those of a local stack. */
     logs: readonly string[];
   }>;
 
-/** Runs every check, prints the findings, writes the bundle, and returns the exit status. */
+/** Runs all checks, prints the findings, writes the bundle, and returns the exit status. */
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { mask } = dependencies;
   const { bundle, json, logs, stateDirectory } = options;
@@ -59,7 +59,7 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
       try {
         return await check(diagnosis);
       } catch (error) {
-        // A check that fails is reported as such, and does not hide the others.
+        // A failing check is reported as such and does not hide the others.
         return [
           { check: name, subject: "doctor", state: "unknown", message: `could not look: ${String(error)}` } as const,
         ];

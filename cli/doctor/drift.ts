@@ -14,7 +14,7 @@ const inUse = z.object({
   files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
 });
 
-/** The sidecar's conditions about node.conf, and about its connections to node and Pushgateway. */
+/** The sidecar's conditions about node.conf and its connections to node and Pushgateway. */
 const driftConditions = new Set([
   "ConfigValid",
   "ConfigReconciled",
@@ -30,8 +30,8 @@ const answerMs = 10_000;
 type Service = StackServices[string];
 
 /**
- * Finds drift in the running services of a stack that no provider's refresh can see: other settings or files than the stack gave them, a
- * node.conf that is not as desired, and services that can't reach each other. Changes nothing.
+ * Finds drift in a stack's running services that no provider's refresh detects: settings or files that differ from the deployed ones, a
+ * node.conf that differs from the desired one, and services that can't reach each other. Read-only.
  */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
   const found = await Promise.all(Object.entries(services).map(([name, service]) => findServiceDrift(name, service)));
@@ -97,7 +97,7 @@ function judgeConditions(
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }
 
-/** Requests a path of a service. One that is not ready answers 503 and says why. */
+/** Requests a path of a service. A service that isn't ready responds with 503 and the reason. */
 async function requestAnswer<Answer>(
   origin: string,
   path: string,

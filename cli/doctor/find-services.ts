@@ -21,26 +21,26 @@ import { readKnownSettings } from "./service-facts.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Services to check, as named in options and environment. */
+/** Services to check, as specified by options and environment. */
 export type NamedServices = Readonly<{
-  /** Services by the address of their operators' listener. */
+  /** URL of each service's operations listener, by service. */
   urls: Readonly<Record<string, string>>;
   /** Settings files by service. */
   settings: Readonly<Record<string, string>>;
-  /** Folder of a stack on this machine. */
+  /** Directory of a local stack. */
   stateDirectory: string;
   env: Variables;
 }>;
 
 /**
- * Finds the services to check: those of the stack in its folder, if it runs and URLs or settings files name no others; else those named by URL,
- * settings file or environment variables; else those that run here; else those at the default ports.
+ * Finds the services to check: those of the stack in its directory, if it runs and no URLs or settings files specify others; else those
+ * specified by URL, settings file or environment variables; else those that run here; else those at the default ports.
  */
 export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   const { urls, settings, stateDirectory: folder, env } = named;
   mask.hide(urls);
   const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
-  // A stack takes the person's variables over its own, so that they describe the stack.
+  // A stack prefers the user's variables to its own, so they describe the stack.
   const running = areNamed ? [] : listRunningServices(env);
   const ofStack = areNamed || !existsSync(join(folder, "stack.lock")) ? [] : listStackServices(folder, env, { mask });
   if (ofStack.some(({ url }) => running.some((service) => isAt(service, url)))) return ofStack;
@@ -70,7 +70,7 @@ function findNamedService(
   return url === undefined ? [] : [{ service, source: "--url", url, settings: undefined }];
 }
 
-/** Finds the URL of a service's operators' listener in its settings. */
+/** Finds the URL of a service's operations listener in its settings. */
 function findOperationsUrl(settings: KnownSettings): string | undefined {
   if (!settings.ok) return undefined;
   const { host, port } = settings.facts.operations;
@@ -103,7 +103,7 @@ function listStackServices(
   }
 }
 
-/** Services at their default ports on this machine. */
+/** Local services at their default ports. */
 const servicesByDefault: readonly KnownService[] = listOperatedServices().map(({ name: service, port }) => ({
   service,
   source: defaultSource,

@@ -2,24 +2,24 @@ import { exitStatus } from "#daemon/command-line/command-output.ts";
 
 /** One result of a check of `gatehouse doctor`. */
 export type Finding = Readonly<{
-  /** Name of the check, e.g. `drift`. */
+  /** Check that reported it, e.g. `drift`. */
   check: string;
-  /** Service, or other program, that the finding is about. */
+  /** Service or other program that the finding is about. */
   subject: string;
-  /** `unknown`: the check was not possible, which does not mean that nothing is wrong; `skipped`: nobody requested it. */
+  /** `unknown`: the check could not run, so there may be a problem; `skipped`: not requested. */
   state: "right" | "wrong" | "unknown" | "skipped";
-  /** The state in words, and for `wrong` and `unknown` what to do. */
+  /** Description of the state; for `wrong` and `unknown`, also the remedy. */
   message: string;
 }>;
 
-/** Returns the exit status of all findings together: `wrong` outranks `unknown`. */
+/** Returns the exit status for all findings; `wrong` outranks `unknown`. */
 export function toExitStatus(findings: readonly Finding[]): number {
   const has = (state: Finding["state"]) => findings.some((finding) => finding.state === state);
   if (has("wrong")) return exitStatus.drift;
   return has("unknown") ? exitStatus.error : exitStatus.clean;
 }
 
-/** Formats findings in lines for a person, `wrong` first. */
+/** Formats findings as human-readable lines, `wrong` first. */
 export function formatFindings(findings: readonly Finding[]): string {
   const order = ["wrong", "unknown", "skipped", "right"] as const;
   const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));

@@ -4,7 +4,7 @@ import { english } from "viem/accounts";
 
 const shownInstead = "[masked]";
 
-/** Shapes of secrets that are masked wherever they occur. */
+/** Patterns of secrets, masked wherever they occur. */
 const secretShapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   // JSON Web Tokens (RFC 7519).
@@ -14,37 +14,37 @@ const secretShapes: readonly RegExp[] = [
 
 const secretNames = String.raw`(?:private[-_]?key|secret|passw(?:or)?d|pwd|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?`;
 
-/** Values that are secrets by what stands before them; the first group stays. */
+/** Values that the preceding text marks as secrets; the first group is retained. */
 const valuesBehind: readonly RegExp[] = [
-  // A whole header, whatever its scheme is called.
+  // A whole header, for any scheme.
   /(\bauthorization\\?["']?\s*[:=]\s*\\?["']?)[^\r\n"',\\]+/gi,
-  // An option of a command line.
+  // A command-line option.
   new RegExp(String.raw`(--[\w-]*${secretNames}\s+)\S+`, "gi"),
-  // A variable with several.
+  // A variable with several secrets.
   /(\b[A-Z0-9_]*(?:KEYS|TOKENS|SECRETS|PASSWORDS)=)[^\s"']+/g,
   /([?&](?:key|auth|sig|jwt|session|access)=)[^&\s"']+/gi,
 ];
 
-/** A list whose name says that it has secrets. */
+/** A list whose name marks its entries as secrets. */
 const namedList = new RegExp(String.raw`((?:${secretNames}|keys)\\?["']?\s*[:=]\s*\[)([^\]]*)`, "gi");
-/** An entry of such a list; a shorter one is a name, as of a payment token. */
+/** An entry of such a list; a shorter one is a name, e.g. of a payment token. */
 const listEntry = /[\w.~+/=-]{8,}/g;
 
-/** Path of a URL, also without its scheme and host, as a request is logged. */
+/** Path of a URL, with or without scheme and host, as in request logs. */
 const path = /[a-z0-9+.-]:\/\/[^\s"'<>?#]*|\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \/[^\s"'<>?#]*/gi;
 
-/** A value whose name says that it is a secret: in JSON, in a header, in a query, in a variable. */
+/** A value whose name marks it as a secret: in JSON, a header, a query or a variable. */
 const namedSecret = new RegExp(
   String.raw`(${secretNames}\\?["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|[^\s,;&{}[\]"]+)`,
   "gi",
 );
 
-/** 32 bytes and more in hexadecimal. A private key looks like a hash, so both go. */
+/** 32 bytes or more in hexadecimal. A private key looks like a hash, so both are masked. */
 const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
 
 /**
- * Redacts a text for publication: removes secrets that this process knows, and text that looks like one. Every hexadecimal number of 32
- * bytes and more becomes a mark, the same for the same number, so that lines about one transaction can still be matched.
+ * Redacts text for publication: removes secrets known to this process, and text that looks like a secret. Replaces each hexadecimal number
+ * of 32 bytes or more with a consistent placeholder, so that lines about one transaction can still be correlated.
  */
 export function redact(text: string, mask: Mask): string {
   const known = redactSeeds(mask.text(text));
@@ -61,7 +61,7 @@ export function redact(text: string, mask: Mask): string {
   return named.replaceAll(longHex, (hex) => `[hex ${computeMark(hex)}]`);
 }
 
-/** Masks the parts of paths that are keys, as providers of RPC put them there. */
+/** Masks keys in URL paths, where RPC providers put them. */
 function redactPaths(text: string): string {
   return text.replaceAll(path, (whole) =>
     whole
@@ -76,14 +76,14 @@ function computeMark(hex: string): string {
   return hash("sha256", digits).slice(0, 8);
 }
 
-/** Words that a wallet's seed may be made of (BIP-39). */
+/** Words of wallet seed phrases (BIP-39). */
 const seedWords: ReadonlySet<string> = new Set(english);
-/** Fewest words of a seed. */
+/** Min words of a seed phrase. */
 const seedLength = 12;
 
 const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;
 
-/** Masks every wallet's seed in a text: twelve or more words of the list in a row. */
+/** Masks wallet seed phrases in text: twelve or more consecutive words of the list. */
 function redactSeeds(text: string): string {
   return text.replaceAll(words, (run) => {
     const kept: string[] = [];

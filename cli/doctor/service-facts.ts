@@ -9,7 +9,7 @@ import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { dumpSettings } from "../config-dump.ts";
 import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceFacts } from "./known-service.ts";
 
-/** Reads a service's settings as the service would. `mask` hides their secrets from then on. */
+/** Reads a service's settings as the service would, and registers their secrets with `mask`. */
 export function readKnownSettings(
   service: DoctoredService,
   sources: SettingsSources,
@@ -108,7 +108,7 @@ function describeResourceServer({ listen, operations, facilitator, settlement }:
   };
 }
 
-/** Returns the gas limits of settlements in the resource server's own process: it has no settings for them, so the facilitator's defaults apply. */
+/** Returns the gas limits of settlements in the resource server's own process: it has no such settings, so the facilitator's defaults apply. */
 function getDefaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
   const { chain, settlement } = facilitatorSettings.schema.shape;
   const { gasLimit, maxFeePerGasGwei } = settlement.parse({});

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readNamedText } from "#daemon/files/regular-file.ts";
 
-/** Most bytes of outputs that are read; a stack has fewer. */
+/** Max bytes of outputs to read; a stack has fewer. */
 const outputsBytes = 4_194_304;
 
 const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });
@@ -11,7 +11,7 @@ const outputsSchema = z.object({
   urls: z.object({ operations: z.object({ status: z.url(), resourceServerMetrics: z.url() }) }),
 });
 
-/** Configuration that a stack gave a service: digests of its settings, and of each file that it reloads, by the file's name. */
+/** Configuration deployed to a service: digests of its settings and of each hot-reloaded file, by file name. */
 export type GivenConfiguration = Readonly<z.output<typeof expected>>;
 
 /** Services of a stack, by name: the configuration of each, and its URL if known. */
@@ -21,8 +21,8 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
  * Reads the output of `pulumi stack output --json`.
  *
  * @param path `-` is standard input.
- * @param urls URLs of services, by their names; they win over the stack's.
- * @throws {Error} that says what is wrong with it.
+ * @param urls URLs of services, by name; they override the stack's.
+ * @throws {Error} that describes the problem.
  */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;

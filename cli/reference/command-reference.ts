@@ -3,7 +3,7 @@ import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
 import { serviceDefinitions } from "../service-definitions.ts";
 
-/** Prints the commands of the docs, Markdown: each with its usage, options and examples. */
+/** Formats the command reference for the docs in Markdown: usage, options and examples of each command. */
 export function printCommandReference(program: Command): string {
   return [
     "# Command line",
@@ -57,7 +57,7 @@ function formatChoices(choices: readonly string[] | undefined): string {
   return choices === undefined ? "" : `; one of ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
 }
 
-/** Formats an option's default, or its value if given alone; empty for a switch, and for an option that may be repeated. */
+/** Formats an option's default, or its value when given without one; empty for a switch or a repeatable option. */
 function formatDefault({ defaultValue, presetArg }: Option): string {
   if (presetArg !== undefined) return `alone: \`${String(presetArg)}\``;
   return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { lintDocument } from "#node/lint/report/lint-document.ts";
 import { planDocument } from "#sidecar/upkeep/plan/plan-document.ts";
 
-/** Documents that a command prints for programs, each by the name of its schema in `docs/schemas/`. */
+/** JSON documents that commands print, by schema name in `docs/schemas/`. */
 const documents = { "lint.schema.json": lintDocument, "plan.schema.json": planDocument };
 
 for (const [name, document] of Object.entries(documents)) {
   const schema = z.toJSONSchema(document, {
-    // A later version may add fields; `readOnly` everywhere would be useless to a reader.
+    // A later version may add fields; `readOnly` everywhere would not help readers.
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       delete jsonSchema.readOnly;

@@ -3,7 +3,7 @@ import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { listEssentialLeaves } from "../settings-help.ts";
 
-/** Values that the end of a setting's key implies, which the reference explains once. */
+/** Values implied by a setting's key suffix, which the reference explains once. */
 const usual: readonly (readonly [end: RegExp, expected: string])[] = [
   [/Ms$/, "milliseconds, a whole number from 1 to 86400000"],
   [/Seconds$/, "seconds, a whole number from 1 to 86400"],
@@ -16,10 +16,10 @@ const usual: readonly (readonly [end: RegExp, expected: string])[] = [
   [/./, "true or false"],
 ];
 
-/** Service whose settings another has under a key of their own name. */
+/** Service whose settings another service embeds under a key of that name. */
 const embedded = "gateway";
 
-/** Prints the settings reference of the documentation, in Markdown, from the schemas that the services read. */
+/** Formats the settings reference of the docs, in Markdown, from the schemas that the services read. */
 export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
   return [
     "# Settings",
@@ -68,7 +68,7 @@ function formatService(
   ];
 }
 
-/** Names settings that another service, printed before, has with the same words. */
+/** Lists settings that a service printed before has with the same description. */
 function formatShared(other: string, same: readonly SettingsLeaf[]): readonly string[] {
   return [...wrapLines(`As of [\`gatehouse ${other}\`](#gatehouse-${other}): ${listKeys(same)}.`), ""];
 }
@@ -77,7 +77,7 @@ function formatSection(section: string, leaves: readonly SettingsLeaf[]): readon
   return [`### ${section}`, "", ...leaves.flatMap(formatSetting), ""];
 }
 
-/** Whether the embedded service has the setting too, without the first key, and with the same words. */
+/** Returns whether the embedded service also has the setting, without the first key and with the same description. */
 function isNested(leaf: SettingsLeaf, inner: SettingsDefinition): boolean {
   const [first, ...path] = leaf.path;
   return first === embedded && hasSame(inner, { ...leaf, path });
@@ -108,7 +108,7 @@ function formatSetting(leaf: SettingsLeaf): readonly string[] {
   return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${accepted}`);
 }
 
-/** Escapes what would begin an element or an emphasis. */
+/** Escapes characters that would start an element or emphasis. */
 function escape(text: string): string {
   return text.replaceAll(/[*<]/g, "\\$&");
 }

@@ -3,8 +3,8 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { createStackQueries } from "./node-status.ts";
 
 /**
- * Queries the sidecar of its own pod, and the node through the gateway there: `ask-node.main.ts look`, `block <number>` or `peers`. Prints the answer as JSON, and
- * `null` if there is none.
+ * Queries the sidecar in its own pod, and the node through that pod's gateway: `ask-node.main.ts look`, `block <number>` or `peers`. Prints
+ * the response as JSON, or `null` if there is none.
  */
 const [kind, number] = process.argv.slice(2);
 const { ports } = stackServices.sidecar;

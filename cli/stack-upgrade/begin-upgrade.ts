@@ -13,10 +13,10 @@ import { formatStackPlan } from "./stack-plan.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** The requested upgrade of one stack, and the way in which a person confirms it. */
+/** The requested upgrade of one stack, and how the operator confirms it. */
 export type BeginOptions = Readonly<{
   stack: string;
-  /** Absolute. */
+  /** Absolute path. */
   directory: string;
   configFile: string;
   requested: RequestedVersion;
@@ -40,9 +40,9 @@ export type BeginDependencies = Readonly<{
 }>;
 
 /**
- * Reads from its configuration and outputs where a stack runs.
+ * Reads a stack's location from its configuration and outputs.
  *
- * @throws {Refused} for a stack that can't be upgraded by this command.
+ * @throws {Refused} for a stack that this command can't upgrade.
  */
 export async function findStack(
   { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
@@ -52,7 +52,7 @@ export async function findStack(
   const place = readPlace();
   const { target } = place;
   if (target.kind === "docker" || target.context !== undefined) return place;
-  // The current context may be another one when the upgrade is resumed.
+  // The current context may differ when the upgrade is resumed.
   const context = await currentContext();
   return context === undefined ? place : { ...place, target: { ...target, context } };
 
@@ -68,7 +68,7 @@ export async function findStack(
 const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
 
 /**
- * Checks the stack, shows the plan and asks to confirm it; returns the record of the upgrade, or the exit status if none is begun.
+ * Checks the stack, shows the plan and asks for confirmation; returns the upgrade record, or the exit status if no upgrade starts.
  *
  * @throws {Refused} if it can't be done.
  */
@@ -90,7 +90,7 @@ export async function beginUpgrade(
   if (dryRun) return exitStatus.clean;
   if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
   if (!yes) {
-    // Hours may have passed before the answer.
+    // The confirmation may have taken hours.
     const now = await look();
     if (!isStillAgreed(now.found, readAgreedPlan(shown))) {
       now.show();
@@ -112,13 +112,13 @@ export async function beginUpgrade(
   };
 }
 
-/** A stack as found, and its side after the upgrade. */
+/** A stack as found, and its configuration after the upgrade. */
 type CheckedStack = Readonly<{ place: DeployedStack; to: UpgradeSide; check: StackCheck }>;
 
 /**
- * Checks whether a stack could be upgraded now; changes nothing.
+ * Checks whether a stack could be upgraded now. Read-only.
  *
- * @throws {Refused} if the new version is not known, or the stack can't be reached from here.
+ * @throws {Refused} if the new version is unknown, or the stack can't be reached from here.
  */
 async function checkPlan(
   place: DeployedStack,
@@ -143,12 +143,12 @@ function requireReady({ place, to, check }: CheckedStack): ReadyStack {
   throw new Refused("it can't be done now, for the reasons above; nothing was changed");
 }
 
-/** Reads the part of a look that a person confirms, without heights and sizes, which change as the chain advances. Pure. */
+/** Extracts the part of a check that the operator confirms, without heights and sizes, which change as the chain advances. Pure. */
 function readAgreedPlan({ place, to, check: { toolImage, problems, warnings, clones } }: CheckedStack) {
   return { place, to, toolImage, problems, warnings, clones };
 }
 
-/** Whether a look still has the confirmed plan. A warning may have gone, such as that an image was not pulled yet. */
+/** Returns whether a check still matches the confirmed plan. A warning may have disappeared, e.g. about an image that wasn't pulled yet. */
 function isStillAgreed(look: CheckedStack, agreed: AgreedStackPlan): boolean {
   const now = readAgreedPlan(look);
   const isKnown = now.warnings.every((warning) => agreed.warnings.includes(warning));

@@ -26,18 +26,18 @@ export type CheckStackDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** State of a stack before anything is done to it. */
+/** State of a stack before an upgrade. */
 export type StackCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
   before: NodeBefore | undefined;
   toolImage: string | undefined;
   copyWords: string;
-  /** Whether the copy is made of clones. */
+  /** Whether the copy uses clones. */
   clones: boolean;
 }>;
 
-/** Checks everything that could keep an upgrade from being proved or rolled back; leaves nothing changed. */
+/** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
 export async function checkStack(
   place: DeployedStack,
   to: UpgradeSide,
@@ -84,7 +84,7 @@ function lintFor(conf: string | undefined, place: DeployedStack, to: UpgradeSide
   }
   const bytes = Buffer.from(conf, "base64");
   const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));
-  // The sidecar writes the keys of the running version into node.conf.
+  // The sidecar writes the running version's keys into node.conf.
   const found = listNewFindings(lint(to), lint(place.from)).filter(({ rule }) => rule !== "other-version");
   const words = (speaksAgainst: boolean) =>
     found.filter((finding) => isRefusing(finding) === speaksAgainst).map(formatFinding);
@@ -107,7 +107,7 @@ async function findPreviewProblems(
   }
 }
 
-/** Facts of the running node, to prove either version by. */
+/** Reads facts of the running node for later verification of either version. */
 async function readBefore(
   said: SidecarStatus,
   { image }: UpgradeSide,
@@ -125,14 +125,14 @@ async function readBefore(
   };
 }
 
-/** Latest status of a node from its sidecar, and problems that keep it from an upgrade. */
+/** Latest status of a node from its sidecar, and problems that prevent an upgrade. */
 type CheckedNode = Readonly<{ said: SidecarStatus | undefined; problems: readonly string[] }>;
 
-/** Most looks at a node that is not well before an upgrade is refused; its sidecar looks more often. */
+/** Max checks of an unhealthy node before an upgrade is rejected; its sidecar checks more often. */
 const looksMax = 4;
 const betweenLooksMs = 5_000;
 
-/** Reads a node's status until it has no problems, a few times: a busy node may miss one answer and still be well. */
+/** Reads a node's status up to a few times until it has no problems: a busy but healthy node may miss one response. */
 async function checkNode(
   place: DeployedStack,
   { queries, pause, signal }: CheckStackDependencies,
@@ -146,7 +146,7 @@ async function checkNode(
   }
 }
 
-/** Conditions that must not be False before an upgrade: only a node that runs well now can be judged worse afterwards. */
+/** Conditions that must not be False before an upgrade: a regression is detectable only on a node that runs well now. */
 const needed = [
   "RpcResponding",
   "ConfigValid",
@@ -164,7 +164,7 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
   }
   for (const type of needed) {
     const condition = findCondition(said, type);
-    // Conditions are absent while a sidecar has nothing to report: no hold, no restart.
+    // Conditions are absent while a sidecar has nothing to report: no pause, no restart.
     if (condition?.status === "False") yield `${type}: ${condition.message}`;
   }
   for (const type of ["HeightAdvancing", "NodeSynced"]) {

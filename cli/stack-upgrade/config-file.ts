@@ -3,12 +3,12 @@ import { isAbsolute, join, relative } from "node:path";
 import { Refused, type StackRecord } from "./stack-record.ts";
 import { describeRecord } from "./stack-plan.ts";
 
-/** Stack and absolute paths as typed; `configFile` is undefined if none was named. */
+/** Stack and absolute paths as typed; `configFile` is undefined if not given. */
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;
 
 /**
- * Finds a stack's configuration file. An upgrade is resumed with the file that it was begun with, which may have moved with the program's
- * directory; if that is gone, with the typed one.
+ * Finds a stack's configuration file. A resumed upgrade uses its original file, which may have moved with the program's directory; if that
+ * was removed, the typed one.
  *
  * @throws {Refused} for a different file, or one that can't be read.
  */
@@ -25,7 +25,7 @@ export async function findConfigFile(
   throw new Refused(`${path} is no readable file; name it by --config-file, or the program's directory by --cwd`);
 }
 
-/** Locates the file that an upgrade was begun with; one outside of the program's directory did not move with it. */
+/** Locates an upgrade's original file; a file outside the program's directory did not move with it. */
 function locateFirst({ directory: before, configFile }: StackRecord, directory: string): string {
   const within = relative(before, configFile);
   return within.startsWith("..") || isAbsolute(within) ? configFile : join(directory, within);

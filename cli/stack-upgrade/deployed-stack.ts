@@ -5,7 +5,7 @@ import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { UpgradeSide } from "./stack-record.ts";
 import { urlOnKubernetes, type DockerTarget, type KubernetesTarget, type StackTarget } from "./stack-target.ts";
 
-/** A deployed stack as its configuration and outputs describe it. */
+/** A deployed stack as described by its configuration and outputs. */
 export type DeployedStack = Readonly<{
   stack: string;
   project: string;
@@ -14,24 +14,24 @@ export type DeployedStack = Readonly<{
   from: UpgradeSide;
 }>;
 
-/** Image to upgrade to, and its version if named. */
+/** Image to upgrade to, and its version if given. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 const dockerOutputs = z.object({
   urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
 });
 
-/** Outputs on Kubernetes: they have the sidecar's address, though this machine can't reach it. */
+/** Outputs on Kubernetes: they include the sidecar's address, though this machine can't reach it. */
 const kubernetesOutputs = z.object({ urls: z.object({ operations: z.object({ status: z.url() }) }) });
 
 const defaultEngine = "unix:///var/run/docker.sock";
 const defaultNamespace = "gatehouse";
 
 /**
- * Reads from a stack's configuration and outputs where it runs.
+ * Reads a stack's location from its configuration and outputs.
  *
- * @param statusUrl URL of its sidecar, in place of the stack's output.
- * @throws {Error} for a stack that can't be upgraded by this command, with what to do instead.
+ * @param statusUrl URL of its sidecar, overriding the stack's output.
+ * @throws {Error} for a stack that this command can't upgrade, with the alternative.
  */
 export function readDeployedStack(
   stack: string,
@@ -109,7 +109,7 @@ function findProject(config: ConfigValues): string {
   );
 }
 
-/** Decides the stack's configuration for the new version; undefined if neither the request nor the image's tag names the version. Pure. */
+/** Derives the stack's configuration for the new version; undefined if neither the request nor the image's tag specifies the version. Pure. */
 export function decideNewSide(
   { from }: Pick<DeployedStack, "from">,
   requested: RequestedVersion,
@@ -120,7 +120,7 @@ export function decideNewSide(
   return { image: requested.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
 }
 
-/** Builds the change of the configuration that deploys one side, whichever is deployed now. Pure. */
+/** Builds the configuration change that deploys one side, whichever is deployed now. Pure. */
 export function buildConfigChange(
   project: string,
   { image, nodeVersion }: UpgradeSide,

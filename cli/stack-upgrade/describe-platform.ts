@@ -3,7 +3,7 @@ import { describeKubernetes } from "./kubernetes/kubernetes-names.ts";
 import type { PlatformDescription } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 
-/** Describes a stack on its platform in words for messages. Pure. */
+/** Describes a stack on its platform for messages. Pure. */
 export function describePlatform({
   prefix,
   target,

@@ -24,13 +24,13 @@ const statusShape = z.object({
 /** Status of a stack's node, from its sidecar. */
 export type SidecarStatus = Readonly<z.output<typeof statusShape>>;
 
-/** A sidecar's answer, or the reason why there is none. */
+/** A sidecar's response, or the reason for its absence. */
 export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), said: statusShape }),
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** Queries to a running stack, of the node through the gateway. */
+/** Queries to a running stack; those to the node go through the gateway. */
 export type StackQueries = NodeRpc & Readonly<{ look: () => Promise<Readonly<z.output<typeof looked>>> }>;
 
 /** Creates the queries of a stack: to its sidecar's status listener, and to the node through the public gateway. */
@@ -54,12 +54,12 @@ export function findCondition(
   return conditions.find((condition) => condition.type === type);
 }
 
-/** Whether a condition is known to hold. Pure. */
+/** Returns whether a condition is known to be True. Pure. */
 export function hasCondition(look: SidecarStatus, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
-/** Reads the version that the running node reports itself, or whose commit it reports; undefined if it reports none. Pure. */
+/** Returns the version that the running node reports, or that matches its reported commit; undefined if it reports none. Pure. */
 export function readReportedVersion({ node }: SidecarStatus, ...images: readonly string[]): NodeVersion | undefined {
   const commits = { ...knownCommits, ...listImageCommits(...images) };
   return node.answers ? identifyProgram(node.binaryVersion, parseBinaryVersion, commits)?.version : undefined;

@@ -22,7 +22,7 @@ export function createPlatform(target: StackTarget): StackPlatform {
   throw new Refused(`the stack's engine is at ${target.engine}; run this on the machine where that engine is`);
 }
 
-/** Creates the queries of a stack: by its addresses on Docker, in the node's pod on Kubernetes. */
+/** Creates the queries of a stack: to its addresses on Docker, from the node's pod on Kubernetes. */
 export function createQueries(target: StackTarget): StackQueries {
   if (target.kind === "docker") return createStackQueries(target);
   return createPodQueries(createKubectlCluster(target));

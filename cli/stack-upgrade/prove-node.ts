@@ -11,15 +11,15 @@ import {
 } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
-/** Evidence that proves a version, and the deadline. */
+/** Evidence that verifies a version, and the deadline. */
 export type ProofOptions = Readonly<{
   version: string;
   image: string;
   before: NodeBefore;
-  /** Whether the sidecar may hold: for the old version it may, because a failed restart of the new one sets a hold. */
+  /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
   mayBeHeld: boolean;
   withinMs: number;
-  /** Time for which everything must hold without a break: a node that crashes again and again answers in between. */
+  /** Time for which all checks must pass without interruption: a crash-looping node responds in between. */
   steadyMs: number;
   everyMs: number;
 }>;
@@ -27,16 +27,16 @@ export type ProofOptions = Readonly<{
 export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> &
   Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
 
-/** Outcome of a proof, and whether the node reported its version itself. */
+/** Outcome of a verification, and whether the node itself reported its version. */
 export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
 
-/** Conditions of the sidecar that must be True. */
+/** Sidecar conditions that must be True. */
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 
 /**
- * Waits until a node is proved: it answers as the version with node.conf as that needs it, is above the old height with the same blocks,
- * and prunes and pushes metrics if it did before. All of it has to hold for a while. An old block with another hash fails at once: no
- * wait fixes that.
+ * Waits until a node is verified: it runs the expected version with a matching node.conf, is above the old height with the same blocks, and
+ * prunes and pushes metrics if it did before. All checks must pass for a while. An old block with another hash fails at once, as waiting
+ * can't fix that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;
@@ -59,7 +59,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   }
 }
 
-/** Reason, if any, why a node is not proved now; `isFinal`: waiting would not help. */
+/** Reason, if any, why a node fails verification now; `isFinal`: waiting would not help. */
 type Finding = Readonly<{ doubt: string | undefined; isFinal?: true; reportedVersion: boolean }>;
 
 async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
@@ -69,7 +69,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   const { before } = options;
   const reported = readReportedVersion(said, options.image);
   const reportedVersion = reported !== undefined;
-  // A node that is not well is queried, too: a different hash matters more than its other problems.
+  // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataDoubt(before, hash);
   if (ofData !== undefined && hash !== undefined) return { doubt: ofData, isFinal: true, reportedVersion };

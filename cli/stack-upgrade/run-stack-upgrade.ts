@@ -18,14 +18,14 @@ export type RunStackUpgradeDependencies = Readonly<{
   say: (line: string) => void;
   clock: Pick<Clock, "wallMs">;
   pause: Pause;
-  /** Ends the run between two stages. */
+  /** Stops the run between two stages. */
   signal: AbortSignal;
 }>;
 
-/** Pause before another try of the rollback: its failure may be temporary. */
+/** Pause before the next rollback attempt: a failure may be temporary. */
 const betweenTriesMs = 10_000;
 
-/** Runs an upgrade of a stack from its current stage to its end, or until a stage has to wait for a person. */
+/** Runs a stack upgrade from its current stage to its end, or until a stage has to wait for the operator. */
 export async function runStackUpgrade(
   begun: StackRecord,
   { isResumed }: Readonly<{ isResumed: boolean }>,

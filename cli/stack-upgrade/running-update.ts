@@ -17,8 +17,8 @@ const killMs = 10_000;
 const lookAgainMs = 1_000;
 
 /**
- * Makes sure that no `pulumi up` of an earlier run is at work: waits until its time limit, and ends it then. No other step may run
- * meanwhile: the new version would be started over its results.
+ * Ensures that no `pulumi up` of an earlier run is still running: waits until its time limit, then stops it. No other step may run
+ * meanwhile, as the update would start the new version over its results.
  */
 export async function endUpdate(
   { update: begun, limits }: Pick<StackRecord, "update" | "limits">,
@@ -33,7 +33,7 @@ export async function endUpdate(
   if (await hasEndedWithin(leftMs, signal)) return { kind: "done" };
   if (signal.aborted) return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, is still at work` };
   say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
-  // Once: on a second one, Pulumi ends without recording its changes.
+  // Only once: on a second one, Pulumi exits without recording its changes.
   processes.interrupt(pid);
   if (await hasEndedWithin(interruptMs)) return { kind: "done" };
   await processes.kill(pid);

@@ -9,7 +9,7 @@ export function formatContinueCommand({ stack, directory, configFile }: CommandP
   return joinWords("gatehouse", "upgrade", ...options);
 }
 
-/** Formats the command that removes the lock of an update that has ended. Pure. */
+/** Formats the command that removes the lock of a finished update. Pure. */
 export function formatCancelCommand({ stack, directory }: Pick<CommandPlace, "stack" | "directory">): string {
   return joinWords("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
 }
@@ -19,18 +19,18 @@ export function formatRefreshCommand({ stack, directory, configFile }: CommandPl
   return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }
 
-/** Formats the command that clears Pulumi's pending creations, and refreshes only these resources. Pure. */
+/** Formats the command that clears Pulumi's pending creations and refreshes only these resources. Pure. */
 export function formatClearCommand({ stack, directory, configFile }: CommandPlace, urns: readonly string[]): string {
   const options = ["--clear-pending-creates", "--yes", "--stack", stack, "--config-file", configFile];
   return joinWords("pulumi", "-C", directory, "refresh", ...options, ...urns.flatMap((urn) => ["--target", urn]));
 }
 
-/** Formats a command of `docker` for a stack's engine, whatever its default. Pure. */
+/** Formats a `docker` command for a stack's engine, independent of docker's default. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
   return joinWords("docker", "--host", engine, ...words);
 }
 
-/** Formats a command of kubectl for a stack's cluster and namespace, whatever its defaults. Pure. */
+/** Formats a kubectl command for a stack's cluster and namespace, independent of kubectl's defaults. Pure. */
 export function formatKubectlCommand(
   { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
   ...words: readonly string[]

@@ -6,7 +6,8 @@ import { RecordError } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
 /**
- * Locks a stack for this process, wherever its program is and however the stack's name is spelt. Undefined if another process of this user has the lock.
+ * Locks a stack for this process, independent of its program's location and the spelling of its name. Undefined if another process of this
+ * user has the lock.
  *
  * @throws {RecordError} if the file can't be locked.
  */
@@ -33,7 +34,7 @@ function identifyTarget(target: StackTarget): string {
   return `kubernetes ${target.context ?? ""} ${target.namespace}`;
 }
 
-/** Resolves the path of an engine's socket, which may have several: /var/run is a link to /run on most machines. */
+/** Resolves an engine's socket path, which may have aliases: /var/run is a link to /run on most machines. */
 function findSocket(engine: string): string {
   try {
     return realpathSync(engine.replace("unix://", ""));

@@ -5,7 +5,7 @@ import { describePlatform } from "./describe-platform.ts";
 import type { DeployedStack } from "./deployed-stack.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** Formats the plan of an upgrade for a person to confirm, to be printed after the stack's name. Pure. */
+/** Formats an upgrade's plan for the operator to confirm, printed after the stack's name. Pure. */
 export function formatStackPlan(
   place: DeployedStack,
   to: UpgradeSide,
@@ -35,13 +35,13 @@ export function formatStackPlan(
   return `${lines.join("\n")}\n`;
 }
 
-/** Describes the upgrade under way in one line. Pure. */
+/** Describes the upgrade in flight in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
   const where = end === "stranded" ? "stranded: its way back failed" : `was ${stackRoute.words[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 
-/** Formats the end of an upgrade for a person. Pure. */
+/** Formats the outcome of an upgrade for the operator. Pure. */
 export function formatEnd(record: StackRecord): string {
   const { stack, from, to, end, failure, note, reportedVersion } = record;
   const notes = note === undefined ? "" : `\n${note}`;

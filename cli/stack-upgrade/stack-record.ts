@@ -29,20 +29,20 @@ export type StackStage = ForwardStage | BackwardStage;
 
 const end = z.enum(["committed", "rolled-back", "stranded"]);
 
-/** Configuration of the node in a stack, and the version that it means. */
+/** Configuration of the node in a stack, and the version that it implies. */
 const side = z.object({
   image: z.string(),
-  /** The key nodeVersion; absent if the image's tag names the version. */
+  /** The key nodeVersion; absent if the image's tag specifies the version. */
   nodeVersion: z.string().optional(),
   version: z.string(),
 });
 
 export type UpgradeSide = Readonly<z.output<typeof side>>;
 
-/** Facts about the node before it was stopped, to prove either version by. */
+/** Facts about the node before it was stopped, for verification of either version. */
 const nodeBefore = z.object({
   height: z.number(),
-  /** A block that no reorganisation reaches any more; absent if the node did not return it. */
+  /** A block too deep for a reorg; absent if the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
   tellsVersion: z.boolean(),
   autoPrune: z.boolean(),
@@ -56,26 +56,26 @@ const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.n
 /** Time limits of the steps. */
 export type StackLimits = Readonly<z.output<typeof limits>>;
 
-/** Default limits; the way back has at least these. */
+/** Default limits, and minimums for the rollback. */
 export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
 
-/** A `pulumi up` that was begun: it continues if the command is killed. */
+/** A `pulumi up` that was started: it continues if the command is killed. */
 const runningUpdate = z.object({ pid: z.int().positive(), startedAt: z.string(), beganMs: z.number() });
 
 const recordShape = z.object({
-  /** Names the copy of the data in the node's volume. */
+  /** Identifies the copy of the data in the node's volume. */
   id: z.string().regex(/^[\w-]+$/),
   stack: z.string(),
-  /** Directory of the Pulumi program, and the stack's configuration; absolute. */
+  /** Directory of the Pulumi program and the stack's configuration; absolute. */
   directory: z.string(),
   configFile: z.string(),
-  /** Backend with the stack's state. */
+  /** Backend that has the stack's state. */
   backend: pulumiBackend,
   project: z.string(),
-  /** Prefix of the names of the stack's containers and volumes; on Kubernetes, a label of its objects. */
+  /** Name prefix of the stack's containers and volumes; on Kubernetes, a label of its objects. */
   prefix: z.string(),
   target: stackTarget,
-  /** Image of Gatehouse that copies the data: its id on Docker, its reference on Kubernetes. */
+  /** Gatehouse image that copies the data: its id on Docker, its reference on Kubernetes. */
   toolImage: z.string(),
   from: side,
   to: side,
@@ -84,39 +84,42 @@ const recordShape = z.object({
   beganMs: z.number(),
   stage: z.enum([...forwardStages, ...backwardStages]),
   stageSinceMs: z.number(),
-  /** Number of failed tries of the way back. */
+  /** Number of failed rollback attempts. */
   attempts: z.number(),
-  /** Number of runs of the command that ended within this stage. */
+  /** Number of command runs that exited within this stage. */
   interruptions: z.number(),
   /** Whether the new version may have been started, and so may have written to the data. */
   newRan: z.boolean(),
-  /** Whether the configuration may name the new image. */
+  /** Whether the configuration may specify the new image. */
   configured: z.boolean(),
-  /** Identifies the node's last start, as read after it was stopped; absent if there was no container. A different one later means that somebody else started it. */
+  /**
+   * Identifies the node's last start, read after it was stopped; absent if there was no container. A different value later means that the
+   * node was started by another party.
+   */
   lastStart: z.string().optional(),
   /** Progress of restoring the old data. */
   restored: z.enum(["begun", "whole"]).optional(),
   update: runningUpdate.optional(),
-  /** Earlier updates: one that was killed may have left its lock. */
+  /** Earlier updates: a killed one may have left its lock. */
   earlierUpdates: z.array(runningUpdate).optional(),
-  /** Reason of the last run to wait in this stage: somebody else's lock on the stack, or another one. */
+  /** Reason why the last run waited in this stage: another party's lock on the stack, or something else. */
   waitsFor: z.enum(["lock", "other"]).optional(),
-  /** Whether the new version reported itself when it was proved. */
+  /** Whether the new version itself reported its version during verification. */
   reportedVersion: z.boolean().optional(),
   failure: z.string().optional(),
   end: end.optional(),
   note: z.string().optional(),
 });
 
-/** An upgrade of a stack on record: the confirmed plan, and its progress. */
+/** Record of a stack upgrade: the confirmed plan, and its progress. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
 
-/** Findings of a step that have to outlive the command. */
+/** Findings of a step that must outlive the command. */
 export type StackAmendment = Readonly<
   Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "earlierUpdates" | "waitsFor" | "reportedVersion">>
 >;
 
-/** The record can't be read or written; the message says what to do. */
+/** The record can't be read or written; the message explains the remedy. */
 export class RecordError extends Error {
   override readonly name = "RecordError";
   readonly code = "record_error";
@@ -124,15 +127,15 @@ export class RecordError extends Error {
 
 const recordBytes = 65_536;
 
-/** Finds the path of a stack's record: next to its program, with only the last part of the stack's name, as that may be typed alone. */
+/** Finds the path of a stack's record: next to its program, with only the last part of the stack's name, as that part alone may be typed. */
 export function findRecordPath(programDirectory: string, stack: string): string {
   return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }
 
 /**
- * Reads the record of the upgrade under way; undefined if there is none.
+ * Reads the record of the upgrade in flight; undefined if there is none.
  *
- * @throws {RecordError} for a file that can't be read, or holds something else.
+ * @throws {RecordError} for a file that can't be read or contains something else.
  */
 export function readRecord(path: string): StackRecord | undefined {
   let text: string;
@@ -149,7 +152,7 @@ export function readRecord(path: string): StackRecord | undefined {
 }
 
 /**
- * Writes the record to disk; a kill or a power failure leaves the old one or this one.
+ * Writes the record to disk atomically: a kill or a power failure leaves the old or the new one.
  *
  * @throws {RecordError} when it can't be written.
  */
@@ -163,13 +166,13 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
   }
 }
 
-/** Removes the record of an upgrade that has ended. */
+/** Removes the record of a finished upgrade. */
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));
 }
 
-/** A refusal, and what to do about it; nothing was changed. */
+/** A rejection with its remedy; nothing was changed. */
 export class Refused extends Error {
   override readonly name = "ConnectionRefused";
   readonly code = "refused";

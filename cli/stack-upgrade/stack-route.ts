@@ -1,7 +1,7 @@
 import { decideAfterInterruption, retryRollback, type Route } from "#sidecar/upgrade/next-stage.ts";
 import { forwardStages, type BackwardStage, type StackRecord, type StackStage } from "./stack-record.ts";
 
-/** Stages of an upgrade of a stack. */
+/** Stages of a stack upgrade. */
 export const stackRoute: Route<StackStage, StackRecord> = {
   runner: "the command",
   forward: () => forwardStages,
@@ -31,22 +31,22 @@ export const stackRoute: Route<StackStage, StackRecord> = {
   },
 };
 
-/** Resumes a record at the stage that an earlier run began; a stranded one starts its rollback over, because a person requests it. Pure. */
+/** Resumes a record at the stage where an earlier run stopped; restarts the rollback of a stranded record, because the operator requests it. Pure. */
 function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
   if (record.end === "stranded") {
-    // The person has seen how far it came, and wants it continued.
+    // The operator has seen the progress and wants to continue.
     const restored = record.restored === "whole" ? record.restored : undefined;
     return retryRollback({ ...record, restored }, nowMs, stackRoute);
   }
   if (record.waitsFor === undefined) return decideAfterInterruption(record, nowMs, stackRoute);
-  // Waiting is not the stage's fault. While somebody else has locked the stack, the rollback is blocked, too.
+  // Waiting is not the stage's fault. While another party has the stack locked, the rollback is blocked too.
   return { ...record, waitsFor: record.waitsFor === "lock" ? record.waitsFor : undefined };
 }
 
-/** Lists the stages of the rollback. While only the old version has run, nothing has to stop: the node is started again before Pulumi runs. */
+/** Lists the stages of the rollback. If only the old version has run, nothing has to stop: the node is started again before Pulumi runs. */
 function listBackward({ newRan, configured }: StackRecord): readonly [BackwardStage, ...BackwardStage[]] {
   if (newRan) {
-    // The data come after the configuration, so that only the old version can be started over them.
+    // The data follows the configuration, so that only the old version can be started over it.
     return ["back-stopping", "back-configuring", "back-data", "back-updating", "back-proving", "back-cleaning"];
   }
   const configuring = configured ? (["back-configuring"] as const) : [];

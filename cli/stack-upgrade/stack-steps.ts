@@ -18,9 +18,9 @@ import {
 } from "./stack-record.ts";
 import { copyStopped, restoreStopped, stopToCopy, stopToRestore } from "./stopped-node.ts";
 
-/** Pace of proving a node. */
+/** Timing of a node's verification. */
 export type ProofPace = Readonly<{
-  /** Interval of looks, and the time for which it has to be well. */
+  /** Check interval, and the time for which the node has to stay healthy. */
   everyMs: number;
   steadyMs: number;
 }>;
@@ -32,19 +32,19 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "proces
     platform: StackPlatform;
     queries: Pick<StackQueries, "look" | "blockHash">;
     proof: ProofPace;
-    /** Least time limits of the way back, whatever was requested for the way there. */
+    /** Min time limits of the rollback, independent of those requested for the upgrade. */
     backLimits?: StackLimits;
   }>;
 
 const done = { kind: "done" } as const;
 
-/** Most earlier updates on record; an upgrade begins fewer, apart from those that wait for a lock. */
+/** Max earlier updates on record; an upgrade starts fewer, apart from those that wait for a lock. */
 const earlierMax = 20;
 
-/** Error of the program about a container that does not run (infra/docker/health-wait.ts). */
+/** The program's error about a container that does not run (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
-/** Creates the steps of an upgrade of a stack. An engine or cluster that does not answer has changed nothing, so a step waits for it. */
+/** Creates the steps of a stack upgrade. An engine or cluster that does not respond has changed nothing, so a step waits for it. */
 export function createStackSteps(dependencies: StackStepsDependencies): StackSteps {
   const { platform, backLimits = defaultLimits, say } = dependencies;
   const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
@@ -121,13 +121,13 @@ async function update(
   const { platform, pulumi, say } = dependencies;
   const runPulumiUp = createUpdate(record, dependencies, amend);
   let updated = await runPulumiUp();
-  // Pulumi leaves a stopped sidecar as it is if its definition is unchanged, and the program then waits in vain until that is healthy.
+  // Pulumi does not start a stopped sidecar with an unchanged definition, so the program waits in vain for it to become healthy.
   if (updated.kind === "failed" && leftStopped.test(updated.why) && (await platform.runsImage(record, image))) {
     await platform.start(record);
     updated = await runPulumiUp();
   }
   if (updated.kind !== "done") return updated;
-  // Not by Pulumi's state: another image must not be started over these data.
+  // Not based on Pulumi's state: another image must not be started over this data.
   if (await platform.runsImage(record, image)) return await platform.start(record);
   const forgotten = await platform.listForgotten(record, dependencies);
   if (forgotten.length > 0) {
@@ -171,7 +171,7 @@ function explainOtherImage(record: StackRecord, image: string): string {
   return `${describePlatform(record).node} is not one of ${image}; look at it, and run: ${formatRefreshCommand(record)}`;
 }
 
-/** Proves the new version. A node that reports no version is known only by its image. */
+/** Verifies the new version. A node that reports no version is identified only by its image. */
 async function proveNew(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
@@ -188,7 +188,7 @@ async function proveNew(
   return done;
 }
 
-/** Proves the old version. Another command may have left a different version here; a node that reports none is known only by its image. */
+/** Verifies the old version. Another command may have left a different version here; a node that reports none is identified only by its image. */
 async function proveOld(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,
@@ -201,7 +201,7 @@ async function proveOld(
   return { kind: "failed", why: explainOtherImage(record, from.image) };
 }
 
-/** Removes the copy and lists leftovers. The old version is proved by then: failures are reported, and undo nothing. */
+/** Removes the copy and lists leftovers. The old version is already verified: failures are reported but undo nothing. */
 async function finishBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StageOutcome> {
   const { platform, queries } = dependencies;
   const removed = await platform.removeCopy(record);

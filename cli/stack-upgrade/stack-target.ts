@@ -4,7 +4,7 @@ import { z } from "zod";
 export const stackTarget = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("docker"),
-    /** The engine's address. */
+    /** Address of the engine. */
     engine: z.string(),
     /** The sidecar's status listener, and the node's RPC through the gateway. */
     statusUrl: z.string(),
@@ -12,15 +12,15 @@ export const stackTarget = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("kubernetes"),
-    /** Context of the kubeconfig; absent if there is none, as in a pod with its own account. */
+    /** Kubeconfig context; absent if there is none, e.g. in a pod with its own service account. */
     context: z.string().optional(),
     namespace: z.string(),
-    /** VolumeSnapshotClass that the stack names; absent: the cluster's. */
+    /** VolumeSnapshotClass that the stack specifies; absent: the cluster's default. */
     snapshotClass: z.string().optional(),
   }),
 ]);
 
-/** Refusal of `--url` for a stack on Kubernetes. */
+/** Rejection of `--url` for a stack on Kubernetes. */
 export const urlOnKubernetes =
   "--url is for stacks on Docker: on Kubernetes the sidecar is queried in its pod, through kubectl.";
 

@@ -17,33 +17,33 @@ export type UpdateDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Time limit of waiting for somebody else's update, and interval of tries. */
+/** Max wait for another party's update, and retry interval. */
 const lockedWithinMs = 600_000;
 const lookAgainMs = 10_000;
 
-/** Most removals of leftovers of a killed update; each removes all. */
+/** Max removals of a killed update's leftovers; each removes all. */
 const cleaningsMax = 3;
 
-/** Most locks of killed updates that are removed. */
+/** Max locks of killed updates to remove. */
 const deadLocksMax = 3;
 
-/** Error of a self-managed backend, and that of Pulumi's service. */
+/** Errors of a self-managed backend and of Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
 
 export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
   Pick<PulumiUpdate, "withinMs" | "onBegin"> &
   Readonly<{
-    /** Removes leftovers in the way of an update, judging by its error `said`; returns their number. */
+    /** Removes leftovers that block an update, based on its error `said`; returns their number. */
     removeStrays: (said: string) => Promise<number>;
-    /** Called when the stack is found locked, before waiting for it. */
+    /** Called when the stack is found locked, before the wait. */
     onLocked: () => Promise<void>;
-    /** Updates that this upgrade has begun so far, some of which may have been killed. */
+    /** Updates that this upgrade has started so far, some possibly killed. */
     begun: readonly BegunUpdate[];
   }>;
 
 /**
- * Runs `pulumi up`, and gets past leftovers of a killed one: waits for one that still runs, removes the lock of one that this upgrade began,
- * and resources of the node that Pulumi does not know.
+ * Runs `pulumi up` despite leftovers of a killed one: waits for one that still runs, removes the lock of one that this upgrade started, and
+ * removes node resources that Pulumi does not track.
  */
 export async function updateStack(
   { withinMs, removeStrays, onBegin, onLocked, begun, ...place }: UpdateOptions,
@@ -81,16 +81,16 @@ function explainLock(place: Pick<CommandPlace, "stack" | "directory">): string {
   return `the stack is locked by another update. Wait for its end; if it was killed, see that none runs and say: ${formatCancelCommand(place)}`;
 }
 
-/** A lock as a self-managed backend reports it: one line each. */
+/** A lock as reported by a self-managed backend, one per line. */
 const lockLine = /: created by \S+@(\S+) \(pid (\d+)\) at /g;
 const lockCount = /currently locked by (\d+) lock/;
 
-/** A `pulumi up` that this upgrade has begun. */
+/** A `pulumi up` that this upgrade has started. */
 type BegunUpdate = NonNullable<StackRecord["update"]>;
 
 /**
- * Finds the process that left the stack locked, in the error of a `pulumi up` that was refused: an update that this upgrade itself began on
- * this machine, and that has ended. Undefined if anybody else has a lock, or if that can't be determined.
+ * Finds the process that left the stack locked, from the error of a rejected `pulumi up`: an update that this upgrade started on this
+ * machine and that has ended. Undefined if another party has a lock, or if that can't be determined.
  */
 async function findDeadLock(
   said: string,

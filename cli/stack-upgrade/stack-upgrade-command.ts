@@ -29,21 +29,21 @@ import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
 import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
 
-/** The requested upgrade of one stack, and the way in which a person confirms it. */
+/** The requested upgrade of one stack, and how the operator confirms it. */
 export type StackUpgradeOptions = Pick<BeginOptions, "stack" | "statusUrl" | "limits" | "dryRun" | "yes" | "confirm"> &
   Readonly<{
-    /** Absent with `isContinued` alone. */
+    /** Absent only with `isContinued`. */
     requested: RequestedVersion | undefined;
     isContinued: boolean;
     /** Directory of the Pulumi program, absolute. */
     directory: string;
     /** The stack's configuration file, absolute; default: Pulumi's own. */
     configFile: string | undefined;
-    /** Directory of the locks that this user's programs share. */
+    /** Directory of the locks shared by this user's programs. */
     stateDirectory: string;
   }>;
 
-/** Dependencies; the defaults are the real ones. */
+/** Dependencies, with the real ones as defaults. */
 export type StackUpgradeDependencies = Readonly<{
   output: CommandOutput;
   signal: AbortSignal;
@@ -58,15 +58,15 @@ export type StackUpgradeDependencies = Readonly<{
   backLimits?: StackLimits;
 }>;
 
-/** Steady for a while, because a node that crashes again and again answers in between. */
+/** The node must stay healthy for a while, because a crash-looping node responds in between. */
 const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
 
-/** Dependencies, complete. */
+/** Complete dependencies. */
 type StackWork = Required<Omit<StackUpgradeDependencies, "backLimits">> & Pick<StackUpgradeDependencies, "backLimits">;
 
 /**
- * Upgrades the node of a stack to another image, or resumes that, and reports the end. Returns the exit status: 0 if the new version is
- * proved (dry run: if it could begin), else 1.
+ * Upgrades the node of a stack to another image, or resumes such an upgrade, and reports the outcome. Returns the exit status: 0 if the new
+ * version is verified (dry run: if the upgrade could start), else 1.
  */
 export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,
@@ -106,9 +106,10 @@ export async function runStackUpgradeCommand(
 }
 
 /**
- * Upgrades the node of a stack by `pulumi up`; resumes an upgrade that an earlier run left. Returns the exit status of a run that began nothing.
+ * Upgrades the node of a stack by `pulumi up`; resumes an upgrade left by an earlier run. Returns the exit status of a run that started no
+ * upgrade.
  *
- * @throws {Refused} with what to do.
+ * @throws {Refused} with the remedy.
  */
 async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<RunResult | number> {
   const { stack, directory, requested, stateDirectory } = options;
@@ -121,7 +122,7 @@ async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<
   const place = known ?? (await findStack(options, { ...work, pulumi }));
   using lock = lockStack(stateDirectory, place);
   if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${place.prefix} is at work`);
-  // Another run, which had the lock until now, may have begun an upgrade or ended this one.
+  // Another run that had the lock until now may have started an upgrade or finished this one.
   const current = readRecord(path);
   if (current?.id !== known?.id) {
     throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
@@ -137,7 +138,10 @@ async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<
   return await runSteps(record, { ...work, pulumi, path, isResumed: false });
 }
 
-/** Refuses another backend, which may have a stack of the same name. If Pulumi can't be queried, steps that need it fail by themselves; starting the node does not. */
+/**
+ * Rejects another backend, which may have a stack of the same name. If Pulumi can't be queried, steps that need it fail by themselves;
+ * starting the node does not.
+ */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   try {
     const backend = await pulumi.readBackend();
@@ -148,7 +152,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   }
 }
 
-/** Amends the record that is resumed, by the same request or by --continue; refuses any other request meanwhile. Time limits and the sidecar's URL may change. */
+/** Amends the resumed record, for the same request or --continue; rejects any other request meanwhile. Time limits and the sidecar's URL may change. */
 function resumeRequested(
   known: StackRecord,
   options: StackUpgradeOptions & Readonly<{ configFile: string }>,
@@ -171,7 +175,7 @@ function resumeRequested(
   };
 }
 
-/** A name without its organisation stands for Pulumi's own choice of one. */
+/** A name without an organisation means Pulumi's default one. */
 function isSameStack(typed: string, known: string): boolean {
   return typed === known || !typed.includes("/") || !known.includes("/");
 }

@@ -2,31 +2,31 @@ import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { AmendRecord } from "./run-stack-upgrade.ts";
 import type { StackRecord } from "./stack-record.ts";
 
-/** End of the node's process; `unknown` if nothing shows it any more. */
+/** How the node's process exited; `unknown` if there is no evidence left. */
 export type NodeEnd = "by itself" | "killed" | "unknown";
 
-/** What an engine or a cluster does to a node to copy its data, and to put them back. Each can be repeated after it was done or half done. */
+/** Actions of an engine or a cluster on a node to copy and restore its data. Each is idempotent, even when half done. */
 export type NodeAdapter = Readonly<{
   /** Names the node in messages. */
   name: (record: StackRecord) => string;
-  /** Sees whether it is stopped, and what identifies its last start: if that differs later, somebody started it. */
+  /** Inspects whether the node is stopped, and what identifies its last start: a later difference means that the node was started again. */
   see: (record: StackRecord) => Promise<Readonly<{ isStopped: boolean; lastStart: string | undefined }>>;
-  /** Stops sidecar and node within the node's grace, and tells how the node ended. */
+  /** Stops sidecar and node within the node's grace period, and returns how the node exited. */
   end: (record: StackRecord) => Promise<NodeEnd>;
-  /** Stops sidecar and node, whatever runs. */
+  /** Stops sidecar and node, whichever of them runs. */
   stop: (record: StackRecord) => Promise<void>;
   copyData: (record: StackRecord) => Promise<void>;
   restoreData: (record: StackRecord) => Promise<void>;
 }> &
   Readonly<
     | {
-        /** Removes leftovers of a restore, so that another one starts over. */ resetRestore: (
+        /** Removes leftovers of a restore, so that the next one starts over. */ resetRestore: (
           record: StackRecord,
         ) => Promise<void>;
         explainSpoiled?: never;
       }
     | {
-        /** Says what is where, once the node was started over a half-made restore: the copy is used up. */ explainSpoiled: (
+        /** Explains where the data is after the node was started over a half-finished restore: the copy is used up. */ explainSpoiled: (
           record: StackRecord,
         ) => string;
         resetRestore?: never;
@@ -35,9 +35,9 @@ export type NodeAdapter = Readonly<{
 
 const done = { kind: "done" } as const;
 
-/** Stops the node to copy its data. Fails if it had to be killed: its data may be incomplete, and their copy useless for a rollback. */
+/** Stops the node to copy its data. Fails if the node had to be killed: its data may be incomplete, and a copy useless for a rollback. */
 export async function stopToCopy(record: StackRecord, adapter: NodeAdapter, amend: AmendRecord): Promise<StageOutcome> {
-  // Skipped if an earlier run saw how it ended, and was killed after that.
+  // Skipped if an earlier run saw how the node exited and was killed afterwards.
   if (record.lastStart === undefined || (await adapter.see(record)).lastStart !== record.lastStart) {
     const end = await adapter.end(record);
     const name = adapter.name(record);
@@ -49,7 +49,7 @@ export async function stopToCopy(record: StackRecord, adapter: NodeAdapter, amen
   return done;
 }
 
-/** Copies the data of a node that has not run since it was stopped, over all runs of the command. */
+/** Copies the data of a node that has not run since it was stopped, across all runs of the command. */
 export async function copyStopped(record: StackRecord, adapter: NodeAdapter): Promise<StageOutcome> {
   const started = fail(`${adapter.name(record)} was started while its data were copied`);
   if (!(await isStill(record, adapter))) return started;
@@ -57,7 +57,7 @@ export async function copyStopped(record: StackRecord, adapter: NodeAdapter): Pr
   return (await isStill(record, adapter)) ? done : started;
 }
 
-/** Stops whichever version runs, to put the old data back. */
+/** Stops whichever version runs, to restore the old data. */
 export async function stopToRestore(
   record: StackRecord,
   adapter: NodeAdapter,
@@ -74,7 +74,7 @@ export async function stopToRestore(
   return done;
 }
 
-/** Puts the old data back, once. */
+/** Restores the old data once. */
 export async function restoreStopped(
   record: StackRecord,
   adapter: NodeAdapter,
@@ -89,7 +89,7 @@ export async function restoreStopped(
     if (!(await isStill(record, adapter))) return failSpoiled(record, adapter);
     await amend({ restored: "whole" });
   }
-  // Once the node runs, its data may be out of reach.
+  // Once the node runs, its data may be inaccessible.
   if (adapter.resetRestore !== undefined && (await isStill(record, adapter))) await adapter.resetRestore(record);
   return done;
 }

@@ -10,7 +10,7 @@ import {
 
 /**
  * Works on a node's volume, in a separate container of an upgrade: `workspace-copy.main.ts look <volume>`, `flush <volume>`, or `copy`,
- * `restore`, `remove` or `discard <volume> <id>`; `restore <volume> <id> <snapshot>` takes the data from a snapshot.
+ * `restore`, `remove` or `discard <volume> <id>`; `restore <volume> <id> <snapshot>` restores the data from a snapshot.
  */
 const [action, volume, id, snapshot] = process.argv.slice(2);
 try {

@@ -8,14 +8,14 @@ import { syncTree } from "#daemon/files/sync-tree.ts";
 import { copyTree, isThere, makeMark, measureTree, listNames, readIfThere } from "./workspace-files.ts";
 
 /**
- * Copies a node's data on its volume, and restores them; runs in a separate container with the volume. Imports little more than Node's own
- * modules, so that it starts at once.
+ * Copies and restores a node's data on its volume; runs in a separate container with the volume. Imports little more than Node's own
+ * modules, for a fast start.
  *
- * A copy is on the same volume, in a directory that neither node nor sidecar sees: only there can files be cloned, and be restored by
- * renaming. The directories themselves are never renamed: other volumes of the engine are views of them, and would still show the old ones.
+ * A copy is on the same volume, in a directory that neither node nor sidecar sees: only there can files be cloned, and restored by
+ * renaming. The directories themselves are never renamed: other engine volumes are views of them, and would still show the old ones.
  */
 
-/** Directories of a volume that are copied: the chain's data, and node.conf. */
+/** Directories of a volume to copy: the chain's data, and node.conf. */
 const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
@@ -24,17 +24,17 @@ const workDirectory = ".gatehouse-upgrade";
 export type WorkspaceLook = Readonly<{
   bytes: number;
   freeBytes: number;
-  /** Whether its file system clones files. */
+  /** Whether its file system supports clones. */
   clones: boolean;
-  /** Ids of earlier upgrades that left copies, or data that were put aside. */
+  /** Ids of earlier upgrades that left copies or set-aside data. */
   leftovers: readonly string[];
-  /** Those of them that left a copy: their upgrade has not ended, as far as can be seen here. */
+  /** Leftovers that include a copy: as far as visible here, their upgrades have not finished. */
   copies: readonly string[];
   /** node.conf in base64; absent if there is none. */
   conf?: string | undefined;
 }>;
 
-/** Measures the data to copy and the free space, and lists leftovers. Leaves nothing changed. */
+/** Measures the data to copy and the free space, and lists leftovers. Leaves no changes. */
 export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   const bytes = await measureKept(volume);
   const { freeBytes } = await readDiskSpace(volume);
@@ -52,14 +52,14 @@ export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
   };
 }
 
-/** Copies the directories of a node that does not run; starts a half-made copy over, and removes one that fails. */
+/** Copies the directories of a stopped node; restarts a half-finished copy, and removes a failed one. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
   const { work, done } = locatePlaces(volume, id);
   if (await isThere(done.copied)) return;
   try {
     await copyKept(volume, volume, id);
   } catch (error) {
-    // The node is started again, and needs the space.
+    // The node is started again and needs the space.
     await rm(work, { recursive: true, force: true });
     throw error;
   }
@@ -78,15 +78,15 @@ async function copyKept(from: string, volume: string, id: string): Promise<void>
   await syncDirectory(volume);
 }
 
-/** Flushes the data of a node that does not run to disk, so that a snapshot contains them. */
+/** Flushes the data of a stopped node to disk, so that a snapshot includes it. */
 export async function flushWorkspace(volume: string): Promise<void> {
   for (const name of kept) if (await isThere(join(volume, name))) await syncTree(join(volume, name));
   await syncDirectory(volume);
 }
 
 /**
- * Restores the data from another volume, the snapshot of this one, and puts the current data aside; without space for both, deletes the
- * current data first, because the snapshot stays. Resumes after a kill.
+ * Restores the data from another volume, the snapshot of this one, and sets the current data aside; without space for both, deletes the
+ * current data first, because the snapshot remains. Resumes after a kill.
  */
 export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
   const { copy, done } = locatePlaces(volume, id);
@@ -104,8 +104,8 @@ export async function restoreWorkspace(volume: string, id: string, snapshot: str
 }
 
 /**
- * Restores the copy, and puts the current data aside. Resumes after a kill: until all data are put aside, entries of a directory are the
- * new version's; after that, the copy's.
+ * Restores the copy and sets the current data aside. Resumes after a kill: until all data is set aside, a directory's entries are the new
+ * version's; after that, the copy's.
  */
 export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
   const { copy, aside, done } = locatePlaces(volume, id);
@@ -119,7 +119,7 @@ export async function putWorkspaceBack(volume: string, id: string): Promise<void
   await makeMark(done.restored);
 }
 
-/** Removes the copy and the marks of an upgrade that has ended; the data of a failed version stay. */
+/** Removes the copy and the marks of a finished upgrade, but not the data of a failed version. */
 export async function removeCopy(volume: string, id: string): Promise<void> {
   const { work, copy, aside, done } = locatePlaces(volume, id);
   await rm(copy, { recursive: true, force: true });
@@ -127,7 +127,7 @@ export async function removeCopy(volume: string, id: string): Promise<void> {
   if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
 }
 
-/** Removes everything that an upgrade has left, including the data of a failed version. */
+/** Removes everything that an upgrade left, including the data of a failed version. */
 export async function discardWork(volume: string, id: string): Promise<void> {
   await rm(locatePlaces(volume, id).work, { recursive: true, force: true });
 }
@@ -138,7 +138,7 @@ function locatePlaces(volume: string, id: string) {
   return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
 }
 
-/** Moves the entries of one directory into another of the same file system; resumes after a kill. Entries that a node has made there since are put aside. */
+/** Moves the entries of one directory into another on the same file system; resumes after a kill. Sets aside entries that a node has created there since. */
 async function renameEntries(from: string, to: string, aside: string): Promise<void> {
   const names = await listNames(from);
   if (names.length === 0) return;

@@ -18,7 +18,7 @@ import { isNoClone } from "#daemon/files/clone.ts";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
-/** Copies a tree with owners, modes and times, but without sockets and pipes, which hold no data. */
+/** Copies a tree with owners, modes and times, but without sockets and pipes, which contain no data. */
 export async function copyTree(from: string, to: string): Promise<void> {
   const stats = await lstat(from);
   if (stats.isDirectory()) {
@@ -37,7 +37,7 @@ export async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** Clones a file, or copies it if that is not possible and there is space: an upgrade that counts on clones has not checked for space. */
+/** Clones a file, or copies it if cloning fails and there is space: an upgrade that relies on clones has not checked for space. */
 async function copyContent(from: string, to: string, bytes: number): Promise<void> {
   try {
     await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
@@ -59,30 +59,30 @@ async function setAttributes(path: string, { uid, gid, mode, atime, mtime }: Sta
   await lutimes(path, atime, mtime);
 }
 
-/** Changes the owner, as root: nobody else may. In a cluster the node's own user copies the files, and stays their owner. */
+/** Changes the owner if root, as other users may not. In a cluster the node's own user copies the files and remains their owner. */
 async function changeOwner(path: string, uid: number, gid: number): Promise<void> {
   if (process.getuid?.() === 0) await lchown(path, uid, gid);
 }
 
-/** Sums the bytes of all files of a tree. */
+/** Sums the bytes of all files in a tree. */
 export async function measureTree(path: string): Promise<number> {
   const stats = await lstat(path).catch(skipMissing);
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
-  // The node runs meanwhile, and may remove a directory.
+  // The node runs meanwhile and may remove a directory.
   for (const name of await listNames(path)) bytes += await measureTree(join(path, name));
   return bytes;
 }
 
-/** Creates an empty file on disk as the mark that something is done. */
+/** Creates an empty file on disk to mark a completed step. */
 export async function makeMark(path: string): Promise<void> {
   await using file = await open(path, "w", 0o600);
   await file.sync();
   await syncDirectory(dirname(path));
 }
 
-/** Whether something of that name exists, including a broken link. */
+/** Returns whether an entry of that name exists, including a broken link. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(skipMissing)) !== undefined;
 }

@@ -15,9 +15,9 @@ const shape = z.object({
 export type VolumeReport = Readonly<z.output<typeof shape>>;
 
 /**
- * Parses the output of a job that looked at a volume.
+ * Parses the output of a job that inspected a volume.
  *
- * @throws {PlatformError} if it is something else.
+ * @throws {PlatformError} for any other output.
  */
 export function parseVolumeReport(printed: string, volume: string): VolumeReport {
   const { data } = shape.safeParse(parseJson(printed));
@@ -25,7 +25,7 @@ export function parseVolumeReport(printed: string, volume: string): VolumeReport
   throw new PlatformError(`the look at ${volume} printed something else than expected`, false);
 }
 
-/** Formats a size for a person. Pure. */
+/** Formats a human-readable size. Pure. */
 export function formatSize(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
@@ -37,7 +37,7 @@ export function listLeftovers({ leftovers, copies }: VolumeReport, volume: strin
     .map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`);
 }
 
-/** Says what to do about an existing copy. Pure. */
+/** Explains what to do about an existing copy. Pure. */
 export function explainCopy(holder: string, command: string): string {
   return `${holder} holds the copy of an upgrade that is not over: go on with it where it was begun (--continue); or, if it is of no use any more, remove it: ${command}`;
 }
@@ -45,19 +45,19 @@ export function explainCopy(holder: string, command: string): string {
 /** Program in Gatehouse's image that works on a node's volume. */
 export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 
-/** Path of the volume in a job's container. */
+/** Mount path of the volume in a job's container. */
 export const volumePlace = "/volume";
 
 /** Node's message about a missing program. */
 const missingModule = "Cannot find module";
 
-/** Says what to do if the output shows that the image lacks a program; undefined if it does not. Pure. */
+/** Explains the remedy if the output shows that the image lacks a program; undefined otherwise. Pure. */
 export function explainMissingProgram(printed: string, program: string): string | undefined {
   if (!printed.includes(missingModule)) return undefined;
   return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
-/** Explains by its output why a job failed. Pure. */
+/** Explains from a job's output why it failed. Pure. */
 export function explainJobEnd(
   name: string,
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,

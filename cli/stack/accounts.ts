@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { mnemonicToAccount } from "viem/accounts";
 import { bytesToHex, type Address, type Hex } from "viem";
 
-/** Mnemonic of the accounts that anvil funds; known to everyone, so only for the embedded stack. */
+/** Public mnemonic of the accounts that anvil funds; only for the embedded stack. */
 export const embeddedMnemonic = "test test test test test test test test test test test junk";
 
 /** An account of the embedded stack. */

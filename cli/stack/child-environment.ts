@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Builds the environment of a child: the embedded stack's variables, overridden by the person's own. A secret that the person gives by
- * `NAME` replaces the stack's `NAME_FILE`, because a service accepts only one of the two.
+ * Builds the environment of a child: the embedded stack's variables, overridden by the user's. A secret that the user sets as `NAME`
+ * replaces the stack's `NAME_FILE`, because a service accepts only one of the two.
  */
 export function buildChildEnvironment(
   defaults: Readonly<Record<string, string>>,
@@ -18,17 +18,17 @@ export function buildChildEnvironment(
   return { ...Object.fromEntries(kept), ...Object.fromEntries(given) };
 }
 
-/** A watch that aborts `gone` once the process that started this one has ended. */
+/** A watch that aborts `gone` once the process that started this one has exited. */
 export type LauncherWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 const intervalMs = 250;
 
-/** Shells that a package manager runs its scripts with; one of them may be between it and this process. */
+/** Shells that package managers run scripts with; one may sit between the package manager and this process. */
 const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh"]);
 
 /**
- * Watches the package manager that runs this process as a script (`npm start`): one that is killed with -9 notifies nobody, and the stack
- * would keep running without a terminal. Watches no other parent: a shell may end before the processes that it started.
+ * Watches the package manager that runs this process as a script (`npm start`): after a kill -9 it notifies no process, and the stack would
+ * keep running without a terminal. Watches no other parent: a shell may exit before the processes that it started.
  */
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();
@@ -40,10 +40,10 @@ export function watchLauncher(env: Variables): LauncherWatch {
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Reads the id of this process's parent and, if that is a shell, of its parent; without Linux's /proc only of the former. */
+/** Reads the id of this process's parent and, if that is a shell, of its grandparent; without Linux's /proc only the former. */
 function readLaunchers(): string {
   try {
-    // proc(5): pid (comm) state ppid …; the name in brackets may hold anything.
+    // proc(5): pid (comm) state ppid …; the name in brackets may contain anything.
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "utf8");
     const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
     const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];

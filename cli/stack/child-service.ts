@@ -8,13 +8,13 @@ import { waitForAbort } from "#daemon/process/stop-signal.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
 export type ChildServiceSpec = Readonly<{
-  /** The subcommand; also the name of its log file. */
+  /** Subcommand, and name of its log file. */
   name: string;
-  /** The whole environment of the process. */
+  /** Full environment of the process. */
   env: Readonly<Record<string, string>>;
 }>;
 
-/** Program, directory of logs and deadlines of children. */
+/** Program, log directory and deadlines of children. */
 export type ChildServiceOptions = Readonly<{
   program: string;
   logDirectory: string;
@@ -24,14 +24,14 @@ export type ChildServiceOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A running child. Disposing of it sends SIGTERM, waits for its grace period, then SIGKILL. */
+/** A running child. Disposal sends SIGTERM, waits for its grace period, then sends SIGKILL. */
 export type ChildService = AsyncDisposable &
   Readonly<{
     name: string;
     pid: number;
     urls: Readonly<Record<string, string>>;
     readyAfterMs: number;
-    /** Resolves with the process's end, in words. */
+    /** Resolves with a description of the process's exit. */
     exited: Promise<string>;
   }>;
 
@@ -39,10 +39,10 @@ const logTrimIntervalMs = 30_000;
 const lastWordsCharactersMax = 2_000;
 
 /**
- * Starts a service and waits until it takes requests. Its output goes to `<logDirectory>/<name>.log`, which is kept small.
- * The child ends by itself when this process dies, because it watches the IPC channel.
+ * Starts a service and waits until it accepts requests. Its output goes to `<logDirectory>/<name>.log`, which is trimmed. The child watches
+ * the IPC channel, and exits when this process dies.
  *
- * @throws {StartupError} when it ends before it is ready, with its last words, or is not ready within the deadline.
+ * @throws {StartupError} when it exits before it is ready, with its last output, or misses the deadline.
  */
 export async function startChildService(spec: ChildServiceSpec, options: ChildServiceOptions): Promise<ChildService> {
   const startedAt = performance.now();
@@ -72,7 +72,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   }
 }
 
-/** Trims a log; if that fails, because the disk is full or no descriptor is left, a later call does it. */
+/** Trims a log; if that fails because the disk is full or file descriptors ran out, a later call retries. */
 function trimLater(logPath: string): void {
   try {
     trimLogFile(logPath);
@@ -84,19 +84,19 @@ function trimLater(logPath: string): void {
 function spawnService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
-    // A separate group, so that Ctrl-C reaches only this process, which decides the order of the stop.
+    // A separate process group, so that Ctrl-C reaches only this process, which controls the shutdown order.
     return fork(program, [name], { env: { ...env }, detached: true, stdio: ["ignore", log, log, "ipc"] });
   } finally {
     closeSync(log);
   }
 }
 
-/** Waits for the end of a process; resolves with its status or signal, or the reason why it never ran. */
+/** Waits for a process to exit; resolves with its status or signal, or the reason why it never ran. */
 async function waitForExit(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
   child.on("error", (error: NodeJS.ErrnoException) => {
-    // Errors of a running child, such as a message that can't be sent, show when it ends.
+    // Errors of a running child, e.g. a message that can't be sent, are reported at its exit.
     if (child.pid === undefined) resolve(`${error.code ?? error.message}, before it ran`);
   });
   return promise;
@@ -126,15 +126,15 @@ async function failIfAborted(signal: AbortSignal): Promise<never> {
 const logBytesMax = 10_485_760;
 
 /**
- * Opens a log file for a child to write to, for appending. A child that writes to the file itself, not to a pipe, loses nothing
- * and does not hang when this process dies.
+ * Opens a log file in append mode for a child to write to. Writing to the file directly, not to a pipe, the child loses no output and does
+ * not hang when this process dies.
  */
 export function openLogFile(path: string): number {
   trimLogFile(path);
   return openSync(path, "a", 0o600);
 }
 
-/** Truncates a log file that is larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
+/** Truncates a log file larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
 export function trimLogFile(path: string): void {
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
   copyFileSync(path, `${path}.1`);

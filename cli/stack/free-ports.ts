@@ -3,14 +3,14 @@ import { readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
 
-/** A port that a part of the stack is going to listen on. */
+/** A port that a part of the stack will listen on. */
 export type WantedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
 
 /**
- * Makes sure that every port is free before anything starts.
+ * Ensures that every port is free before anything starts.
  *
- * @throws {StartupError} with one line per taken port: who wants it and which setting moves it, and one per process of Gatehouse that has such a port:
- * how to stop it.
+ * @throws {StartupError} with one line per taken port: its owner and the setting that changes it, and one per Gatehouse process on such a
+ * port: how to stop it.
  */
 export async function requireFreePorts(
   wanted: readonly WantedPort[],

@@ -7,15 +7,15 @@ import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
-/** Folders of a node: that of `ops`, and that of its process id. */
+/** Directories of a node: that of `ops`, and that of its process id. */
 type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
 
-/** Folders of the node, and deadlines of its start and stop. */
+/** Directories of the node, and deadlines of its start and stop. */
 export type NodeProcessOptions = Readonly<{
-  /** Folder of `ops`, and its configuration file. */
+  /** Directory of `ops` and its configuration file. */
   opsDirectory: string;
   configPath: string;
-  /** Folder of its process id. */
+  /** Directory of its process id. */
   runDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
@@ -23,12 +23,12 @@ export type NodeProcessOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A node that its own `ops` started. Disposing of it runs `./ops stop --force`. */
+/** A node started by its own `ops`. Disposal runs `./ops stop --force`. */
 export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
 
 /**
- * Starts the node as an operator does (specification, "Node command line"): `./ops start --config ./node.conf` in the
- * directory of `ops`; `ops` returns once the node answers.
+ * Starts the node like an operator (specification, "Node command line"): `./ops start --config ./node.conf` in the directory of `ops`;
+ * `ops` returns once the node responds.
  *
  * @throws {StartupError} with the output of `ops`.
  */
@@ -49,7 +49,7 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
   return { readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
 }
 
-/** Stops the node that runs in a workspace, if there is one, so that its ports are free: a stack was killed a moment ago, or a person started it. */
+/** Stops any node that runs in a workspace, to free its ports: left by a killed stack, or started by the user. */
 export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
   const runDirectory = join(workspace, "run");
   if (!existsSync(join(runDirectory, "node.pid"))) return;
@@ -58,7 +58,7 @@ export async function stopLeftNode(workspace: string, stopDeadlineMs: number): P
 }
 
 /**
- * Stops a node by its own `ops`; kills one that does not stop in time, so that nothing is left of a stack.
+ * Stops a node with its own `ops`; kills it on timeout, so that nothing of a stack remains.
  *
  * @throws {StartupError} if it was killed.
  */
@@ -73,7 +73,7 @@ async function stopNode({ directory, runDirectory }: NodePlace, deadlineMs: numb
   }
 }
 
-/** Folder and limits of one run of `ops`. */
+/** Directory and limits of one `ops` run. */
 export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; signal?: AbortSignal | undefined }>;
 
 const outputKeptCharacters = 4_096;
@@ -81,7 +81,7 @@ const outputKeptCharacters = 4_096;
 /**
  * Runs the node's `./ops` in its bin directory, in its own process group, so that Ctrl-C does not reach the node.
  *
- * @throws {StartupError} with the output of `ops`, when it fails, takes longer than the deadline, or `signal` aborts.
+ * @throws {StartupError} with the output of `ops`, when it fails, exceeds the deadline, or `signal` aborts.
  */
 export async function runOps(args: readonly string[], { directory, deadlineMs, signal }: RunOpsOptions): Promise<void> {
   const stop = AbortSignal.any([AbortSignal.timeout(deadlineMs), ...(signal === undefined ? [] : [signal])]);

@@ -3,19 +3,19 @@ import { pay } from "#client/pay.ts";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** Order for one resource: its URL, token and payee, and the client that pays. */
+/** Order for one resource: its URL, token and payee, and the paying client. */
 export type Purchase = Readonly<{
   url: string;
   network: string;
   token: Address;
   payee: Address;
   clientKey: Hex;
-  /** JSON-RPC endpoint to read balances from: the node itself. */
+  /** JSON-RPC endpoint for reading balances: the node itself. */
   rpcUrl: string;
-  /** Largest price that the client accepts, in whole tokens, e.g. `0.05`. */
+  /** Max price that the client accepts, in whole tokens, e.g. `0.05`. */
   maxAmount: string;
   timeoutMs: number;
-  /** Print the decoded headers of each step, too. */
+  /** Also print the decoded headers of each step. */
   verbose: boolean;
   /** Return the document of `gatehouse pay --json`, and don't print the resource. */
   json: boolean;
@@ -24,9 +24,10 @@ export type Purchase = Readonly<{
 type Output = Readonly<{ write(text: string | Uint8Array): unknown }>;
 
 /**
- * Buys one resource and prints each step, with the payee's balance before and after. With `json`, returns the document of `gatehouse pay --json`.
+ * Buys one resource and prints each step, with the payee's balance before and after. With `json`, returns the document of `gatehouse pay
+ * --json`.
  *
- * @throws {StartupError} when the resource is not delivered, or the payee did not get its price.
+ * @throws {StartupError} when the resource is not delivered, or the payee did not receive its price.
  */
 export async function purchase(
   order: Purchase,
@@ -63,7 +64,7 @@ export async function purchase(
 /** Token and account of a balance, and the endpoint to read it from. */
 export type BalanceQuery = Readonly<{ rpcUrl: string; token: Address; account: Address; timeoutMs: number }>;
 
-/** Reads the token balance of an account from the chain, in the token's smallest units. */
+/** Reads an account's token balance from the chain, in the token's smallest units. */
 export async function readTokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
   return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [account] });

@@ -1,10 +1,10 @@
 import Table from "cli-table3";
 import type { Paint } from "#daemon/command-line/paint.ts";
 
-/** One row: a running part, its URL, and the time until it was ready, in ms. */
+/** One row: a running part, its URL, and its startup time in ms. */
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
-/** Formats the table of running parts; the first row, where a person looks first, is highlighted. */
+/** Formats the table of running parts, with the first row highlighted, because users look there first. */
 export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): string {
   const table = new Table({
     head: ["name", "URL", "ready after ms"].map((title) => paint("bold", title)),
@@ -17,10 +17,10 @@ export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): strin
   return table.toString();
 }
 
-/** Document of `gatehouse stack --json`, printed once its request is bought. */
+/** Document of `gatehouse stack --json`, printed after the purchase. */
 export type StackDocument = Readonly<{
   parts: readonly ReadyRow[];
-  /** The page about all services, with `--overview`. */
+  /** Page about all services, with `--overview`. */
   overview: string | undefined;
   /** Document of `gatehouse pay --json`. */
   purchase: unknown;

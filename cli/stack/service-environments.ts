@@ -12,11 +12,11 @@ export type ChainFacts = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   version: string;
-  /** Name under which the node pushes its metrics. */
+  /** Job name under which the node pushes its metrics. */
   jobName: string | undefined;
 }>;
 
-/** The devnet's settings in the embedded stack. */
+/** Builds the devnet's settings in the embedded stack. */
 export function buildDevnetEnvironment(
   { node }: StateDirectory,
   mnemonic: string,
@@ -32,12 +32,12 @@ export function buildDevnetEnvironment(
   };
 }
 
-/** The Pushgateway's settings in the embedded stack. */
+/** Builds the Pushgateway's settings in the embedded stack. */
 export function buildPushgatewayEnvironment({ pushedMetrics }: StateDirectory): ServiceEnvironment {
   return { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: pushedMetrics };
 }
 
-/** The sidecar's settings in the embedded stack. */
+/** Builds the sidecar's settings in the embedded stack. */
 export function buildSidecarEnvironment(
   { node, sidecar }: StateDirectory,
   chain: ChainFacts,
@@ -52,17 +52,17 @@ export function buildSidecarEnvironment(
     ...(chain.jobName === undefined ? {} : { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: chain.jobName }),
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
-    // The node is the stack's own, created a moment ago: no person has to confirm anything.
+    // The stack has just created the node, so no confirmation is needed.
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    // Its commands find the one sidecar that runs here.
+    // Its commands find the only sidecar that runs here.
     GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: formatOwnCommand(process.cwd()),
-    // A node that a person kills while trying the stack has to come back while they watch.
+    // If the user kills the node while trying the stack, it must recover while they watch.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",
   };
 }
 
-/** The facilitator's settings in the embedded stack. */
+/** Builds the facilitator's settings in the embedded stack. */
 export function buildFacilitatorEnvironment(
   { facilitatorLedger }: StateDirectory,
   chain: ChainFacts,
@@ -78,7 +78,7 @@ export function buildFacilitatorEnvironment(
   };
 }
 
-/** The resource server's settings in the embedded stack. */
+/** Builds the resource server's settings in the embedded stack. */
 export function buildResourceServerEnvironment(
   { routes, claimsLedger }: StateDirectory,
   chain: ChainFacts,

@@ -9,7 +9,7 @@ import { parseTargets } from "#sidecar/overview/targets.ts";
 import type { StackPlan } from "./stack-plan.ts";
 
 /**
- * Serves one page about the services of the stack, from this process.
+ * Serves one page about the services of the stack from this process.
  *
  * @throws {StartupError} when the port is taken.
  */

@@ -27,7 +27,7 @@ import type { StateDirectory } from "./state-directory.ts";
 /** The subcommands that run as children of the stack. */
 export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" | "resource-server";
 
-/** Everything about an embedded stack that is known before anything starts. */
+/** Everything known about an embedded stack before anything starts. */
 export type StackPlan = Readonly<{
   chain: ChainFacts;
   devnet: DevnetSettings;
@@ -35,7 +35,7 @@ export type StackPlan = Readonly<{
   ports: readonly WantedPort[];
   /** Services that Prometheus scrapes. */
   scraped: readonly ScrapeTarget[];
-  /** The whole environment of each child. */
+  /** Full environment of each child. */
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
@@ -44,16 +44,16 @@ export type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;
   signerKeyFile: string;
-  /** The person's own environment; it wins over the stack's variables. */
+  /** User's own environment; overrides the stack's variables. */
   env: Variables;
   /** Port of the page about all services. */
   overview?: number | undefined;
 }>;
 
 /**
- * Works out ports, URLs and environments of the stack.
+ * Derives ports, URLs and environments of the stack.
  *
- * @throws {SettingsError} when a service's variables are wrong.
+ * @throws {SettingsError} when a service's variables are invalid.
  */
 export function planStack({ directory, accounts, signerKeyFile, env, overview }: StackPlanOptions): StackPlan {
   const pushgatewayEnv = buildChildEnvironment(buildPushgatewayEnvironment(directory), env);
@@ -131,7 +131,7 @@ function describeChain({ node, monitor, chain }: DevnetSettings): ChainFacts {
   };
 }
 
-/** Lists the pages of the stack, by which each links the others. */
+/** Lists the pages of the stack, for links between them. */
 function listPages(targets: readonly ScrapeTarget[], overview: number | undefined): string {
   const services = targets.filter(({ service }) => isOperatedService(service));
   const pages = services.map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
@@ -149,7 +149,7 @@ function buildWantedPort(
   return { owner, host, port, setting: toEnvironmentName(service, path) };
 }
 
-/** Builds the target of a service's listener as reached from this machine; one on every address is on loopback, too. */
+/** Builds the target of a service's listener as reached locally; a listener on all addresses is reached on loopback. */
 function buildScrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
   const row = stackServices[service];
   const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};

@@ -17,7 +17,7 @@ import { openLogFile } from "./child-service.ts";
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   port: number;
-  /** For its configuration and its samples. */
+  /** Directory for its configuration and samples. */
   directory: string;
   logDirectory: string;
   startDeadlineMs: number;
@@ -25,22 +25,24 @@ export type StackPrometheusOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A running Prometheus. Disposing of it ends it. `alertsUrl`: its page of alerts. */
+/** A running Prometheus, stopped on disposal. `alertsUrl`: its alerts page. */
 export type StackPrometheus = AsyncDisposable & Readonly<{ alertsUrl: string; readyAfterMs: number }>;
 
-/** Often, because a person waits for it; the alerts' rules bear up to two minutes. */
+/** Short, because a user waits for it; the alert rules tolerate up to two minutes. */
 const intervalSeconds = 5;
 const lookEveryMs = 200;
 const lastWordsCharactersMax = 2_000;
 
 /**
- * Shell script that ends the program once the other end of its standard input is closed, also by a kill; the watch ends with the program.
- * Only its user can read its files.
+ * Shell script that kills the program once the other end of its standard input is closed, including by a kill; the watch exits with the
+ * program. Only its user can read its files.
  */
 const endsWithItsParent =
   'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
-/** @throws {StartupError} that says what to install, if Prometheus is not on PATH. */
+/**
+ * @throws {StartupError} with install instructions, if Prometheus is not on PATH.
+ */
 export function requirePrometheus(): void {
   if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
   throw new StartupError(
@@ -50,9 +52,9 @@ export function requirePrometheus(): void {
 }
 
 /**
- * Runs Prometheus with Gatehouse's rules over a stack, and waits until it answers.
+ * Runs Prometheus with Gatehouse's rules over a stack, and waits until it responds.
  *
- * @throws {StartupError} when it ends before that or takes too long, with its last words.
+ * @throws {StartupError} when it exits before that or times out, with its last output.
  */
 export async function startStackPrometheus(options: StackPrometheusOptions): Promise<StackPrometheus> {
   const { directory, port, signal, startDeadlineMs } = options;
@@ -77,7 +79,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
   return { alertsUrl: await findAlertsPage(url), readyAfterMs, [Symbol.asyncDispose]: stop };
 }
 
-/** Writes the configuration as JSON, which is YAML and so can be read by Prometheus. */
+/** Writes the configuration as JSON, which Prometheus reads as YAML. */
 async function writeConfiguration({ directory, targets }: StackPrometheusOptions): Promise<void> {
   const runbooks = pathToFileURL(fileURLToPath(new URL("../../docs/runbooks", import.meta.url))).href;
   const config = buildPrometheusConfig({
@@ -104,14 +106,14 @@ function spawnPrometheus({
     "--storage.tsdb.retention.time=1d",
     "--storage.tsdb.retention.size=512MB",
     `--web.listen-address=127.0.0.1:${port}`,
-    // Stores the trace of a duration (an exemplar), if the gateway traces.
+    // Stores the trace id of a duration (an exemplar), if the gateway traces.
     "--enable-feature=exemplar-storage",
-    // By default, a script of any page in this machine's browser may read it.
+    // By default, scripts of any page in this machine's browser may read it.
     "--web.cors.origin=^$",
   ];
   const log = openLogFile(logPath);
   try {
-    // A separate group, so that Ctrl-C reaches only the stack, which decides the order of the stop.
+    // A separate process group, so that Ctrl-C reaches only the stack, which controls the shutdown order.
     return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], { detached: true, stdio: ["pipe", log, log] });
   } finally {
     closeSync(log);
@@ -124,7 +126,7 @@ async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
   if (answer?.ok !== true) throw signal.reason;
 }
 
-/** Finds the page of alerts: Debian's Prometheus has the classic one alone. */
+/** Finds the alerts page: Debian's Prometheus has only the classic one. */
 async function findAlertsPage(url: string): Promise<string> {
   const answer = await fetch(`${url}/alerts`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
   return `${url}${answer?.status === 404 ? "/classic" : ""}/alerts`;
@@ -138,7 +140,7 @@ async function failIfEndedEarly(exited: Promise<unknown[]>, logPath: string): Pr
   );
 }
 
-/** Stops Prometheus by closing its standard input; after the deadline, kills its group, which includes its watch. */
+/** Stops Prometheus by closing its standard input; after the deadline, kills its process group, which includes its watch. */
 async function stopPrometheus(child: ChildProcess, { deadlineMs }: Readonly<{ deadlineMs: number }>): Promise<void> {
   const stop = () => void child.stdin?.end();
   const kill = () => {

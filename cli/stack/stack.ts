@@ -31,24 +31,24 @@ export type StackOptions = Readonly<{
   fresh: boolean;
   /** Print the decoded headers of the payment. */
   verbose: boolean;
-  /** Print one JSON document once the request is bought, and everything else to `stderr`. */
+  /** Print one JSON document after the purchase, and everything else to `stderr`. */
   json: boolean;
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
   observe: number | undefined;
-  /** Port of one page about the services; absent: there is none. */
+  /** Port of the page about the services; absent: none is served. */
   overview: number | undefined;
   env: Variables;
 }>;
 
 type Output = Readonly<{ write(text: string): unknown }>;
 
-/** Output of a stack, and its colours for people. */
+/** Outputs of a stack, and their terminal colours. */
 export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint: Paint }>;
 
 const limits = {
   readyDeadlineMs: 30_000,
-  /** The resource server first, then all others at the same time: together less than the 5 s in which Ctrl-C ends everything. */
+  /** Stops the resource server first, then all others in parallel: in total less than the 5 s in which Ctrl-C ends everything. */
   frontStopDeadlineMs: 1_500,
   backStopDeadlineMs: 3_000,
   restartsMax: 5,
@@ -56,18 +56,18 @@ const limits = {
   pauseMs: 200,
 } as const;
 
-/** Makes the C library keep one heap and give freed memory back; `cli/gatehouse.sh` does so when it is run by name. */
+/** Makes the C library use one heap and return freed memory; `cli/gatehouse.sh` does the same when run by name. */
 const releasesMemory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
 
-/** Exit status that shells expect of a command that Ctrl-C ended before its work was done. */
+/** Exit status that shells expect of a command interrupted by Ctrl-C. */
 const interruptedStatus = 130;
 
 /**
- * Runs the embedded stack: each part in its own process, one paid request, then up until SIGINT or SIGTERM. Returns the exit status: 0; 1 if a
- * step failed, which `stderr` names; or 130 if it was stopped before the payment.
+ * Runs the embedded stack: starts each part in its own process, makes one paid request, then keeps running until SIGINT or SIGTERM. Returns
+ * the exit status: 0; 1 if a step failed, which `stderr` reports; or 130 if it was stopped before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
   const { stdout, stderr, paint } = dependencies;
@@ -117,7 +117,7 @@ type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
   Pick<StackOptions, "env" | "observe" | "overview" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
-/** Starts everything and buys one request; returns hints for a person on what to try next, and the document for a program. */
+/** Starts everything and buys one request; returns hints for the user on what to try next, and the JSON document. */
 async function startAndBuy(
   { directory, startedAt, env, observe, overview, verbose, json }: Start,
   resources: AsyncDisposableStack,
@@ -195,7 +195,7 @@ async function startObserver(
 
 type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;
 
-/** Starts the parts that depend on nothing, then those that need the node, then the one that needs the facilitator; stops in reverse. */
+/** Starts the parts without dependencies, then those that need the node, then the one that needs the facilitator; stops in reverse. */
 async function startParts(
   plan: StackPlan,
   directory: StateDirectory,

@@ -7,7 +7,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { keepPrivate } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
-/** Paths of the embedded stack's files, all under one folder. */
+/** Paths of the embedded stack's files, all in one directory. */
 export type StateDirectory = Readonly<{
   root: string;
   node: string;
@@ -38,13 +38,13 @@ export function locateStateDirectory(root: string): StateDirectory {
   };
 }
 
-/** Creates the folders that the stack's processes write to. */
+/** Creates the directories that the stack's processes write to. */
 export async function createStateDirectory(directory: StateDirectory): Promise<void> {
   await mkdir(directory.logs, { recursive: true, mode: 0o700 });
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });
 }
 
-/** Renders the routes file of the embedded stack: `GET /data` and `GET /api/info` for one cent each, from the sample upstream. */
+/** Renders the embedded stack's routes file: `GET /data` and `GET /api/info` for one cent each, from the sample upstream. */
 export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
   const route = (path: string, description: string) => ({
     accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
@@ -67,10 +67,10 @@ export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: s
 const lockName = "stack.lock";
 
 /**
- * Locks a state directory for this process until the result is disposed of. The kernel releases the lock of a killed process. The
- * lock's file also marks the folder as a stack's own: `fresh` empties no other.
+ * Locks a state directory for this process until disposal. The kernel releases a killed process's lock. The lock file also marks the
+ * directory as a stack's: `fresh` empties no other.
  *
- * @throws {StartupError} when another stack runs on the directory, or `fresh` would empty a folder that no stack made.
+ * @throws {StartupError} when another stack uses the directory, or `fresh` would empty a directory that no stack created.
  */
 export async function lockStateDirectory({ root }: StateDirectory, fresh: boolean): Promise<Disposable> {
   const path = join(root, lockName);
@@ -89,13 +89,13 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   return { [Symbol.dispose]: () => lock.close() };
 }
 
-/** Removes all files of an earlier stack, except for the lock that this process holds. */
+/** Removes all files of an earlier stack, except for this process's lock. */
 export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
   const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
   await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
 }
 
-/** Lists the log files of a stack's services in its folder; empty if there are none. */
+/** Lists the log files of a stack's services in its directory; empty if there are none. */
 export async function readStackLogs(folder: string): Promise<readonly string[]> {
   const { logs } = locateStateDirectory(folder);
   const names = (await readdir(logs).catch(skipMissing)) ?? [];

@@ -6,15 +6,15 @@ import {
   type ChildServiceSpec,
 } from "./child-service.ts";
 
-/** Bounds on restarts of a service that dies: `restartsMax` within `windowMs`, each after `pauseMs`. */
+/** Limits on restarts of a crashing service: `restartsMax` within `windowMs`, each after `pauseMs`. */
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
-/** Reports an event of a service to the person at the terminal. */
+/** Prints an event of a service to the terminal. */
 export type Announce = (line: string) => void;
 
 /**
- * Starts a service, and restarts it if it ends although nobody stopped it, up to `restartsMax` times in `windowMs`.
- * Disposing of the result stops the service that runs at that time.
+ * Starts a service, and restarts it after an unexpected exit, up to `restartsMax` times in `windowMs`. Disposing of the result stops the
+ * currently running service.
  */
 export async function supervise(
   spec: ChildServiceSpec,
@@ -70,18 +70,18 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
   -readonly [K in keyof Starts]: Awaited<Starts[K]>;
 };
 
-/** Parts that stop at the same time. */
+/** Parts that stop in parallel. */
 export type PartGroup = AsyncDisposable &
   Readonly<{
     /**
-     * Waits for parts that start at the same time and adds them, also those that started alongside one that failed.
+     * Waits for parts that start in parallel and adds them, including those that started alongside a failed one.
      *
      * @throws the error of the first part that failed.
      */
     start: <const Starts extends readonly Promise<AsyncDisposable>[]>(starts: Starts) => Promise<Started<Starts>>;
   }>;
 
-/** Creates an empty group. Disposing of it stops all its parts together and reports every failure. */
+/** Creates an empty group. Disposal stops all its parts in parallel and reports every failure. */
 export function createPartGroup(): PartGroup {
   const parts: AsyncDisposable[] = [];
   return {

@@ -3,7 +3,7 @@ import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** The addresses and names in the lines to paste. */
+/** Addresses and names in the lines to paste. */
 export type StackPlaces = Readonly<{
   gatewayUrl: string;
   sidecarUrl: string;
@@ -15,7 +15,7 @@ export type StackPlaces = Readonly<{
   workingDirectory: string;
 }>;
 
-/** Five things to try on a running stack, each with a line to paste. */
+/** Formats five things to try on a running stack, each with a line to paste. */
 export function formatThingsToTry(places: StackPlaces, paint: Paint): string {
   const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
   const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));

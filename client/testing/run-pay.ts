@@ -1,12 +1,12 @@
 import { pay, type PayOptions } from "../pay.ts";
 import { asset, privateKey, createSeller } from "./seller.ts";
 
-/** Resource that is bought. */
+/** Resource to buy. */
 export const url = "http://shop.test/data";
 /** Limits that allow the seller's offer. */
 export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
 
-/** Runs `pay` with these options alone; the body and everything else apart, as a shell has them. */
+/** Runs `pay` with exactly these options; separates the body from all other output, as a shell does. */
 export async function runPay(
   options: Partial<PayOptions>,
   shop: Pick<ReturnType<typeof createSeller>, "fetch"> = createSeller(),

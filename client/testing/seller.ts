@@ -7,11 +7,11 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/
 import { privateKeyToAccount } from "viem/accounts";
 import type { Fetch } from "../paying-fetch.ts";
 
-/** A key that holds nothing. */
+/** Private key of an account without funds. */
 export const privateKey = `0x${"11".repeat(32)}` as const;
 export const account = privateKeyToAccount(privateKey);
 
-/** A token on chain 1672, and an offer in it. */
+/** Token on chain 1672, and an offer in it. */
 export const asset = {
   network: "eip155:1672",
   address: "0x00000000000000000000000000000000000000aA",
@@ -27,7 +27,7 @@ export const offer: PaymentRequirements = {
   extra: { name: "USDC", version: "2" },
 };
 
-/** Settlement in the answer to a paid request. */
+/** Settlement in the response to a paid request. */
 export const settlement: SettleResponse = {
   success: true,
   transaction: `0x${"ab".repeat(32)}`,
@@ -35,12 +35,12 @@ export const settlement: SettleResponse = {
   payer: account.address,
 };
 
-/** The answer to a paid request. */
+/** Returns the response to a paid request. */
 export function answerDelivered(): Response {
   return new Response("the goods", { headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } });
 }
 
-/** A server that requests payment by `accepts` and answers paid requests with `answers`, the last one again and again. */
+/** Creates a server that requests payment with `accepts` and responds to paid requests with `answers` in order, repeating the last one. */
 export function createSeller(
   accepts: PaymentRequirements[] = [offer],
   answers: (() => Response | Promise<Response>)[] = [answerDelivered],

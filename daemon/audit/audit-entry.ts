@@ -1,4 +1,4 @@
-/** Changes to money or a node that are audited, by the `event.action` of their lines, each with its meaning. */
+/** Audited changes to money or a node: each line's `event.action` and its meaning. */
 export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
   "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
@@ -17,20 +17,19 @@ export const auditActions = {
   "node-data-restored": "The node's data directory was filled from an archive.",
 } as const;
 
-/** The name of a change. */
 export type AuditAction = keyof typeof auditActions;
 
-/** One change. */
+/** An audited change. */
 export type AuditEntry = Readonly<{
   action: AuditAction;
-  /** `unknown` if another line says how the change ended. */
+  /** `unknown` if another line reports the outcome. */
   outcome: "success" | "failure" | "unknown";
-  /** Actor: a person, an account or a service. */
+  /** Actor: a user, an account or a service. */
   by: string;
-  /** A sentence that says what was done. */
+  /** A sentence describing the change. */
   message: string;
   reason?: string | undefined;
-  /** The payment that it is about, as the ledgers name it. */
+  /** The affected payment, as identified in the ledgers. */
   payment?: string | undefined;
   before?: unknown;
   after?: unknown;

@@ -1,7 +1,7 @@
 import { formatTable, withMarked } from "../markdown.ts";
 import { auditActions } from "./audit-entry.ts";
 
-/** Puts the table of the audit log's actions where docs/logs.md has it. */
+/** Inserts the table of audit actions into the text of docs/logs.md. */
 export function withAuditActions(text: string): string {
   const rows = Object.entries(auditActions).map(([name, means]) => [`\`${name}\``, means]);
   const marked = formatTable(["action", "what was done"], rows).join("\n");

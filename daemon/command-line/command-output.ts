@@ -1,8 +1,8 @@
-/** Output of a command, passed in. */
+/** Injected output of a command. */
 export type CommandOutput = Readonly<{
   out: (text: string) => void;
   error: (text: string) => void;
-  /** Whether a person's terminal reads it. */
+  /** Whether the output is a user's terminal. */
   isColored: boolean;
 }>;
 

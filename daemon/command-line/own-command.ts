@@ -6,19 +6,20 @@ import { quoteShellWord } from "./shell-word.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What is installed as `gatehouse`; a bundle of the programs has none. */
+/** The script installed as `gatehouse`; a bundle of the programs doesn't have it. */
 const launcher = join(root, "cli/gatehouse.sh");
 
-/** The words that run this very program again: the single executable, or Node and what `gatehouse` starts with, next to this room. */
+/** The command words that rerun this program: the single executable, or Node and the entry point of `gatehouse` from this installation. */
 export const ownProgram: readonly [string, ...string[]] = isSea()
   ? [process.execPath]
   : [process.execPath, join(root, "cli/gatehouse.js")];
 
 /**
- * Formats the beginning of a shell command that runs this very program again: `gatehouse` where that is on PATH, `npx gatehouse` in the program's own
- * folder, else by its launcher, or without one on the Node that runs it now. Elsewhere `npx` would query the registry for the package of a name, whosever it is.
+ * Formats the start of a shell command that reruns this program: `gatehouse` if it is on PATH, `npx gatehouse` in the program's own folder,
+ * else its launcher, or without a launcher the current Node. In any other folder, `npx` would query the registry for a package of that
+ * name, whoever owns it.
  *
- * @param directory where the command is typed, for shorter words; without it they hold anywhere.
+ * @param directory where the command is typed, for shorter paths; without it the paths work anywhere.
  */
 export function formatOwnCommand(directory?: string): string {
   if (isOnPath()) return "gatehouse";
@@ -27,7 +28,7 @@ export function formatOwnCommand(directory?: string): string {
   return ownProgram.map((path) => quoteShellWord(formatPath(path, directory))).join(" ");
 }
 
-/** Whether a shell that has this process's PATH runs this program by its name. */
+/** Checks whether a shell with this process's PATH runs this program by its name. */
 function isOnPath(): boolean {
   const own = isSea() ? process.execPath : launcher;
   const first = findOnPath("gatehouse");

@@ -2,7 +2,7 @@ import { DeadlineError } from "../time.ts";
 import { SettingsError } from "../settings/problem.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Advice on errors of the operating system. */
+/** Advice on operating system errors. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: "let this process's user do that, or name another place in the settings",
   EPERM: "let this process's user do that, or name another place in the settings",
@@ -16,7 +16,7 @@ const advice: Readonly<Record<string, string>> = {
   EMFILE: "raise the limit of open files (ulimit -n)",
 };
 
-/** Formats why a process failed to start or stop, for its standard error, a line for each reason. Only an unforeseen error has a stack trace. */
+/** Formats the reasons why a process failed to start or stop, one line each, for its standard error. Only an unexpected error includes a stack trace. */
 export function formatFailure(error: unknown): readonly string[] {
   if (error instanceof SettingsError) return error.lines;
   if (error instanceof StartupError) return error.problems;

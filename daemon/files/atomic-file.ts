@@ -5,19 +5,19 @@ import { chmodSync, statSync } from "node:fs";
 import { skipMissing } from "../skip-missing.ts";
 
 export type ReplaceFileOptions = Readonly<{
-  /** Mode of a file that was not there before; an existing file keeps its own. Default 0600. */
+  /** Mode of a new file; an existing file keeps its own. Default 0600. */
   mode?: number;
-  /** Copies what else belongs to an existing file to its replacement, besides mode and owner; throws to call it off. */
+  /** Copies an existing file's other attributes, besides mode and owner, to its replacement; throws to cancel. */
   copyAttributes?: (from: string, to: string) => Promise<void>;
-  /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to call it off. */
+  /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to cancel. */
   beforeRename?: () => Promise<void>;
 }>;
 
 /**
- * Replaces a file so that a reader, or a machine that loses power at any instant, finds the old content or the new one and
- * never a part: temporary file in the same directory, fsync, same mode and owner, rename, fsync of the directory.
+ * Replaces a file atomically: a reader, or a machine that loses power at any instant, sees either the old or the new content, never a part.
+ * Writes a temporary file in the same directory with the same mode and owner, then fsync, rename, and fsync of the directory.
  *
- * @throws the file system's own error (`ENOSPC`, `EROFS`, …); the temporary file is removed then.
+ * @throws the file system's own error (`ENOSPC`, `EROFS`, …), after removing the temporary file.
  */
 export async function replaceFile(
   path: string,
@@ -44,8 +44,8 @@ export async function replaceFile(
 }
 
 /**
- * Removes what killed calls of {@link replaceFile} left in a directory, of the files whose names `isOurs` knows. Only for those
- * files' one writer: another's replacement under way would lose its file.
+ * Removes temporary files that killed calls of {@link replaceFile} left in a directory, for target names that `isOurs` accepts. Only for
+ * the sole writer of those files: another writer's replacement in flight would lose its file.
  */
 export async function removeTemporaries(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await listNames(directory)) {
@@ -54,7 +54,7 @@ export async function removeTemporaries(directory: string, isOurs: (name: string
   }
 }
 
-/** A UUID and the suffix, as {@link replaceFile} makes them. */
+/** A UUID and the suffix, as appended by {@link replaceFile}. */
 const temporaryEnd = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
 async function listNames(directory: string): Promise<readonly string[]> {
@@ -73,15 +73,15 @@ async function copyOwnership(file: FileHandle, path: string, { mode, uid, gid }:
   await chmod(path, mode & 0o7777);
 }
 
-/** Waits until the names in a directory are on the disk: what was made, renamed or removed there (fsync(2), Notes). */
+/** Waits until a directory's entries (created, renamed or removed) are on disk (fsync(2), Notes). */
 export async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, "r");
   await directory.sync();
 }
 
 /**
- * Leaves a file of this user's to its owner alone (0600), also one that an earlier version made for everybody. Another user's file, which
- * may not be changed, and what is not a file stay as they are.
+ * Restricts a file of this user to its owner (0600), including files that earlier versions created world-readable. Leaves other users'
+ * files, which this process can't change, and anything that isn't a file unchanged.
  */
 export function keepPrivate(path: string): void {
   const stats = statSync(path);

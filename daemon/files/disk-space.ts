@@ -1,22 +1,22 @@
 import type { StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 
-/** The room on a disk for a process that is not root. */
+/** The disk space available to a non-root process. */
 export type DiskSpace = Readonly<{
   totalBytes: number;
   usedBytes: number;
-  /** Bytes that such a process may still write: blocks that the file system reserves for root are neither used nor free. */
+  /** Bytes that a non-root process may still write: blocks reserved for root count neither as used nor as free. */
   freeBytes: number;
-  /** Share of bytes that is free: what `df` leaves of 100 % next to its `Use%`. */
+  /** Share of free bytes: 100 % minus the `Use%` of `df`. */
   freeBytesRatio: number;
-  /** Share of files (inodes) that is free, as `df -i` counts; 1 if their number is not fixed. */
+  /** Share of free files (inodes), as reported by `df -i`; 1 if their number is not fixed. */
   freeFilesRatio: number;
-  /** The lesser share: nothing new can be written when either is used up. */
+  /** The smaller share: no new file can be written when either is exhausted. */
   freeRatio: number;
 }>;
 
 /**
- * Reads how much room the disk of a path has.
+ * Reads the disk space at a path.
  *
  * @throws what statfs(2) throws.
  */
@@ -24,7 +24,7 @@ export async function readDiskSpace(path: string): Promise<DiskSpace> {
   return deriveDiskSpace(await statfs(path));
 }
 
-/** Derives the room from what statfs(2) returns. Pure. */
+/** Derives the disk space from the result of statfs(2). Pure. */
 export function deriveDiskSpace({
   bsize,
   blocks,
@@ -34,7 +34,7 @@ export function deriveDiskSpace({
   ffree,
 }: Pick<StatsFs, "bsize" | "blocks" | "bfree" | "bavail" | "files" | "ffree">): DiskSpace {
   const used = blocks - bfree;
-  // A file system without blocks (procfs) has nothing that could run out.
+  // A file system without blocks (procfs) can't run out of them.
   const freeBytesRatio = used + bavail === 0 ? 1 : bavail / (used + bavail);
   const freeFilesRatio = files === 0 ? 1 : ffree / files;
   return {
@@ -47,10 +47,10 @@ export function deriveDiskSpace({
   };
 }
 
-/** A copy may not fill the disk to its last byte: others write on. */
+/** A copy must not fill the disk: other processes keep writing. */
 const roomShare = 1.1;
 
-/** Whether there is room for a copy of so many bytes. Pure. */
+/** Checks whether a copy of this size fits. Pure. */
 export function hasRoomFor({ bytes, freeBytes }: Readonly<{ bytes: number; freeBytes: number }>): boolean {
   return bytes * roomShare <= freeBytes;
 }

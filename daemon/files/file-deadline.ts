@@ -1,33 +1,33 @@
 import type { Clock } from "../clock.ts";
 import { pause, pauseWhileRunning } from "../time.ts";
 
-/** A file system that does not answer: its server is gone (NFS), or its daemon hangs (FUSE). */
+/** A file system that doesn't respond: its server is unreachable (NFS), or its daemon hangs (FUSE). */
 export class HangingFileSystem extends Error {
   override readonly name = "HangingFileSystem";
   readonly code = "file_system_hangs";
 }
 
 /**
- * Calls of one file system, each of which may never come back. While one is overdue no other begins, because each would take one more of
- * the few threads that Node has for files and names (`UV_THREADPOOL_SIZE`, set by `cli/launch.js`), and with the last of them everything else.
+ * Calls to one file system, any of which may never return. While a call is overdue, no other starts, because each would occupy another of
+ * Node's few threads for files and names (`UV_THREADPOOL_SIZE`, set by `cli/launch.js`); with none left, everything else blocks.
  */
 export type FileDeadline = Readonly<{
   /**
-   * Waits for a call; `what` says what it does, as in "reading /a/node.conf".
+   * Waits for a call; `what` describes it, as in "reading /a/node.conf".
    *
-   * @throws {HangingFileSystem} when it takes too long, or while an earlier one is overdue; and whatever the call throws.
+   * @throws {HangingFileSystem} when the call times out, or while an earlier one is overdue; and whatever the call throws.
    */
   call: <T>(what: string, call: () => Promise<T>) => Promise<T>;
   /** Whether a call is overdue. */
   hangs: () => boolean;
 }>;
 
-/** Time that a stop waits for a call under way. */
+/** Time that a shutdown waits for a call in flight. */
 const stopWithinMs = 1_000;
 
 type Overdue = Readonly<{ what: string; since: string }>;
 
-/** Creates the deadline for the calls of one file system. */
+/** Creates the deadline for calls to one file system. */
 export function createFileDeadline(
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
   { clock, onBack }: Readonly<{ clock: Clock; onBack: () => void }>,
@@ -46,7 +46,7 @@ export function createFileDeadline(
       const late = { what, since: new Date(clock.wallMs()).toISOString() };
       const over = new AbortController();
       const made = call().finally(() => over.abort());
-      // Not counted: time in which this process stood still, and the file system may have answered long since.
+      // Excludes time in which this process was suspended: the file system may have responded long ago.
       await Promise.race([made, pauseWhileRunning(withinMs, AbortSignal.any([over.signal, signal]))]);
       if (signal.aborted) await Promise.race([made, pause(Math.min(withinMs, stopWithinMs), over.signal)]);
       if (over.signal.aborted) return made;

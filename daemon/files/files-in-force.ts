@@ -1,28 +1,28 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** A file that a service reads again as it changes: what of it is in force. */
+/** A hot-reloaded file of a service: its active content. */
 export type FileInForce = Readonly<{
-  /** The setting that names the file. */
+  /** The setting that specifies the file. */
   setting: string;
   path: string;
-  /** SHA-256 of the text that is in force, in hexadecimal. */
+  /** SHA-256 of the active text, in hexadecimal. */
   sha256: string;
-  /** Time at which that text was read, ISO 8601. */
+  /** Time at which the active text was read, ISO 8601. */
   readAt: string;
-  /** Every problem of the text that stands there now, in whole sentences; absent if that text is in force. */
+  /** All problems of the file's current text, in whole sentences; absent if that text is active. */
   problems?: readonly string[];
 }>;
 
-/** The files of a process that are read again as they change. */
+/** The hot-reloaded files of a process. */
 export type FilesLoaded = Readonly<{
-  /** Notes that what stood in a file holds from now on. */
+  /** Records that a file's content is now active. */
   noteInForce: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
-  /** Notes that what stands in a file now can't be used; what was read before stays in force. */
+  /** Records that a file's current content is invalid; the previous content stays active. */
   refused: (setting: string, problems: readonly string[]) => void;
   list: () => readonly FileInForce[];
 }>;
 
-/** Keeps what is in force of each file, and reports it as `gatehouse_file_loaded`. */
+/** Tracks the active content of each file, and reports it as `gatehouse_file_loaded`. */
 export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesLoaded {
   const files = new Map<string, FileInForce>();
   const gauge = new Gauge({

@@ -1,13 +1,13 @@
 import JSON5 from "json5";
 import { readRegularText, explainUnreadable } from "./regular-file.ts";
 
-/** A file's value and text, or one sentence that says what is wrong with the file and where (line and column). */
+/** A file's value and text, or one sentence that describes the problem and its position (line and column). */
 export type Json5FileResult = Readonly<{ ok: true; value: unknown; text: string } | { ok: false; message: string }>;
 
-/** Largest JSON5 file that is read: more than twice as much as the 100,000 keys that a file of API keys may hold. */
+/** Max size of a JSON5 file: more than twice the size of a file with the maximum of 100,000 API keys. */
 const json5Bytes = 33_554_432;
 
-/** Reads a JSON5 file, a regular one of at most 32 MiB (JSON with comments and plain JSON are JSON5, too). */
+/** Reads a JSON5 file: a regular file of at most 32 MiB (JSON with comments and plain JSON are valid JSON5). */
 export function readJson5File(path: string): Json5FileResult {
   let text: string;
   try {

@@ -1,16 +1,16 @@
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 
-/** Parses JSON, JSON with comments or JSON5 with the place of each value. Undefined for other text, and for the rarest forms of JSON5. */
+/** Parses JSON, JSON with comments or JSON5 with the position of each value. Returns undefined for other text, and for the rarest forms of JSON5. */
 function parseJson5Tree(text: string): DocumentNode | undefined {
   try {
     return parse(text, { mode: "json5" });
   } catch {
-    // Whoever reads the text for its values says what is wrong with it.
+    // The caller that reads the values reports the syntax error.
     return undefined;
   }
 }
 
-/** Finds the value at a path; undefined if the path breaks off. */
+/** Finds the value at a path; undefined if the path doesn't exist. */
 export function findJson5Node(node: ValueNode | undefined, [key, ...rest]: readonly string[]): ValueNode | undefined {
   if (node === undefined || key === undefined) return node;
   if (node.type === "Array") return findJson5Node(node.elements[Number(key)]?.value, rest);
@@ -18,12 +18,12 @@ export function findJson5Node(node: ValueNode | undefined, [key, ...rest]: reado
   return findJson5Node(node.members.findLast((member) => readJson5Key(member) === key)?.value, rest);
 }
 
-/** Reads a member's key as the value has it, however it is written. */
+/** Reads a member's key, quoted or not, as it appears in the parsed value. */
 export function readJson5Key({ name }: MemberNode): string {
   return name.type === "Identifier" ? name.name : name.value;
 }
 
-/** Finds the line (from 1) of the key or element at a path, or of what is nearest around it; 1 if the text can't be parsed. */
+/** Finds the line (from 1) of the key or element at a path, or of its nearest existing parent; 1 if the text can't be parsed. */
 export function findJson5Line(text: string, path: readonly string[]): number {
   const tree = parseJson5Tree(text);
   if (tree === undefined) return 1;

@@ -7,40 +7,40 @@ import { readRegularText } from "./regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
-/** Process that holds a lock, with all that a person needs to end it. */
+/** The process that holds a lock, with everything an operator needs to stop it. */
 export type LockHolder = Readonly<z.output<typeof lockHolder>>;
 
-/** Whether this process has the lock, or why not. */
+/** Whether this process holds the lock, or why not. */
 export type ProcessLockResult = Readonly<
   | { ok: true }
   | { ok: false; reason: "Locked"; holder?: LockHolder }
-  /** The lock's file belongs to another user, so that nobody can tell whether one of their processes holds it. */
+  /** The lock file belongs to another user, so that whether one of their processes holds it is unknown. */
   | { ok: false; reason: "NotOurs"; why: string }
   | { ok: false; reason: "LockFailed"; why: string }
 >;
 
-/** Lock that one process at a time holds, on one file system. */
+/** A lock on one file system, held by one process at a time. */
 export type ProcessLock = Disposable &
   Readonly<{
-    /** Takes the lock if nobody holds it; cheap if this process already does. */
+    /** Acquires the lock if it is free; cheap if this process already holds it. */
     acquire: () => ProcessLockResult;
-    /** Gives the lock up and removes its files. */
+    /** Releases the lock and removes its files. */
     remove: () => void;
   }>;
 
-/** Most bytes that are read of the file that names the holder. */
+/** Max bytes read from the holder's file. */
 const holderBytes = 65_536;
 
-/** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended ones have theirs in the lowest byte. */
+/** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended codes contain them in the lowest byte. */
 const busy = 5;
 const cannotOpen = 14;
 const readOnly = 8;
 const full = 13;
 
 /**
- * Creates a lock: an exclusive SQLite transaction that writes to a file, since one on a file that this user may only read locks nothing. The operating
- * system releases it when the process ends, however it ends, so a crash leaves nothing to clean up. The holder is named next to it in
- * `<lockPath>.json`; `node` is what it is held for, as the node.conf of a sidecar.
+ * Creates a lock: an exclusive SQLite transaction that writes to a file, since a transaction on a read-only file locks nothing. The
+ * operating system releases it when the process exits, for whatever reason, so a crash needs no cleanup. `<lockPath>.json` describes the
+ * holder; `node` identifies the locked resource, such as a sidecar's node.conf.
  */
 export function createProcessLock(lockPath: string, node: string): ProcessLock {
   const holderPath = `${lockPath}.json`;
@@ -52,14 +52,14 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
     held = undefined;
   };
   const acquire = (): ProcessLockResult => {
-    // The folder may have been deleted and recreated: a lock on a deleted file guards nothing.
+    // The folder may have been deleted and recreated: a lock on a deleted file protects nothing.
     if (held !== undefined && existsSync(lockPath) && statSync(lockPath).ino === held.inode) return { ok: true };
     held?.database.close();
     held = undefined;
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(lockPath, { timeout: 0 });
-      // Before SQLite makes the journal, which gets the same mode.
+      // Before SQLite creates the journal, which inherits the mode.
       keepPrivate(lockPath);
       database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
       held = { database, inode: statSync(lockPath).ino };
@@ -85,12 +85,12 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
 function writeHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    // Removed and created again: anybody who may write here could put a named pipe in its place, and the write would wait for ever.
+    // Remove and recreate: any user with write access here could put a named pipe in its place, and the write would block forever.
     rmSync(path, { force: true });
     writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
     keepPrivate(path);
   } catch {
-    // The lock counts, not the name of its holder: on a full disk, other sidecars read of "another process".
+    // Only the lock matters, not the holder's details: on a full disk, other sidecars report "another process".
   }
 }
 
@@ -100,7 +100,7 @@ function explainLockFailure(
   holderPath: string,
 ): ProcessLockResult {
   const code = (cause.errcode ?? 0) & 0xff;
-  // The file is another user's, whether or not this one may read it.
+  // The file belongs to another user, whether or not it is readable.
   if (code === readOnly || (code === cannotOpen && existsSync(lockPath))) {
     const user = process.geteuid === undefined ? "this user" : `user ${process.geteuid()}`;
     return {
@@ -121,7 +121,7 @@ function readHolder(path: string): LockHolder | undefined {
   try {
     return lockHolder.parse(JSON.parse(readRegularText(path, holderBytes)));
   } catch {
-    // The holder has only just begun, or could not write it, or somebody put something else there.
+    // The holder has only just started, could not write the file, or something else replaced it.
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
-/** The bytes of a regular file and when it last changed (`ctime`, milliseconds since 1970). */
+/** The bytes of a regular file and the time of its last change (`ctime`, milliseconds since 1970). */
 export type RegularFile = Readonly<{ bytes: Uint8Array; changedAtMs: number }>;
 
-/** A path that leads to something other than a regular file of bounded size. */
+/** A path to something other than a regular file within the size limit. */
 export class RegularFileError extends Error {
   override readonly name = "RegularFileError";
   readonly code: "not_regular" | "too_large";
@@ -16,10 +16,10 @@ export class RegularFileError extends Error {
 }
 
 /**
- * Reads a whole regular file through symbolic links, never more than `limitBytes`. A named pipe or a device is refused without
- * waiting: the open does not block (`O_NONBLOCK`, open(2)), and nothing is read from it.
+ * Reads a whole regular file through symbolic links, at most `limitBytes`. Rejects a named pipe or a device without blocking: opens it with
+ * `O_NONBLOCK` (open(2)) and reads nothing from it.
  *
- * @throws {RegularFileError} for anything else than a regular file, and for a larger one.
+ * @throws {RegularFileError} for anything other than a regular file, and for a larger one.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export async function readRegularFile(path: string, limitBytes: number): Promise<RegularFile> {
@@ -27,13 +27,13 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
   const stats = await file.stat();
   if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
   const bytes = await readUpTo(file, stats.size, limitBytes);
-  // Of after the reading: what was written in between is part of the bytes.
+  // Read after the content: `bytes` may include anything written in between.
   return { bytes, changedAtMs: (await file.stat()).ctimeMs };
 }
 
 async function readUpTo(file: FileHandle, size: number, limitBytes: number): Promise<Uint8Array> {
   if (size > limitBytes) throw buildSizeError(limitBytes);
-  // One byte more than allowed, so that a file that grows while it is read is still noticed.
+  // One byte over the limit, to detect a file that grows while it is read.
   const buffer = Buffer.alloc(limitBytes + 1);
   let length = 0;
   for (;;) {
@@ -44,13 +44,13 @@ async function readUpTo(file: FileHandle, size: number, limitBytes: number): Pro
   }
 }
 
-/** Bytes that are read at a time by the synchronous functions. */
+/** Bytes that the synchronous functions read at a time. */
 const pieceBytes = 65_536;
 
 /**
- * Reads the text of a whole regular file at once, for what a start or a reload waits for; else as {@link readRegularFile}.
+ * Reads the text of a whole regular file synchronously, for a startup or a reload; otherwise like {@link readRegularFile}.
  *
- * @throws {RegularFileError} for anything else than a regular file, and for a larger one.
+ * @throws {RegularFileError} for anything other than a regular file, and for a larger one.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readRegularText(path: string, limitBytes: number): string {
@@ -66,10 +66,10 @@ export function readRegularText(path: string, limitBytes: number): string {
 }
 
 /**
- * Reads the text that a person names on a command line, never more than `limitBytes`: a file, a pipe of the shell (`<(…)`), or standard input (0).
- * Waits for what is written to a pipe.
+ * Reads a text specified on the command line, at most `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). Blocks until a
+ * pipe is written.
  *
- * @throws {RegularFileError} for more.
+ * @throws {RegularFileError} for a larger text.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
@@ -94,7 +94,7 @@ function readTextUpTo(file: number, limitBytes: number): string {
   }
 }
 
-/** Explains why a file can't be read, in a few words for the middle of a sentence: the system's error code, or what the file is instead. */
+/** Explains why a file can't be read, as a phrase for the middle of a sentence: the system's error code, or the actual file type. */
 export function explainUnreadable(cause: unknown): string {
   if (cause instanceof RegularFileError) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);

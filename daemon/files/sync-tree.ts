@@ -2,12 +2,12 @@ import { open, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { syncDirectory } from "./atomic-file.ts";
 
-/** Files that are synced at a time; the disk orders their writes. */
+/** Files synced concurrently; the disk orders their writes. */
 const concurrentFiles = 16;
 
 /**
- * Waits until every regular file and every name of a tree is on the disk (fsync(2)), from the leaves to the root, so that a machine that loses
- * power afterwards has all of it.
+ * Waits until every regular file and every directory entry of a tree is on disk (fsync(2)), from the leaves to the root, so that a later
+ * power loss loses nothing.
  *
  * @throws the file system's own error, or the signal's reason.
  */
@@ -17,7 +17,7 @@ export async function syncTree(directory: string, signal?: AbortSignal): Promise
     signal?.throwIfAborted();
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path, signal);
-    // Nothing else has content; a socket can't be opened, and opening a named pipe blocks.
+    // Other entries have no content; a socket can't be opened, and opening a named pipe blocks.
     else if (entry.isFile()) files.push(path);
     if (files.length >= concurrentFiles) await Promise.all(files.splice(0).map(syncFile));
   }

@@ -9,32 +9,33 @@ import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { pause } from "../time.ts";
 
-/** Value of a file's content, or every problem that makes it unusable, each in whole sentences. */
+/** The value read from a file, or all problems that make it unusable, in whole sentences. */
 export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;
 
-/** A file to watch, and functions that read its content and put the result into force. */
+/** A file to watch, and functions that read its content and apply the result. */
 export type WatchedFileOptions<Value> = Readonly<{
   path: string;
-  /** The setting that names the file, for messages. */
+  /** The setting that specifies the file, for messages. */
   setting: string;
   /** Reads the parsed JSON5. */
   read: (content: unknown) => FileReading<Value>;
-  /** Takes what was read, the first time included. */
+  /** Applies the value, including the first one. */
   apply: (value: Value) => void;
 }>;
 
-/** Log and list in which changes of the file are reported. */
+/** The log and the list that report changes of the file. */
 export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesLoaded }>;
 
-/** Time in which a file that is being written has to stay the same before it is read. */
+/** Time for which a file must stay unchanged before it is read, in case it is still being written. */
 const settleMs = 100;
-/** Time between two checks for a change without an event: a watch is lost with its folder, on some file systems, and when watches run out. */
+/** Interval between checks for a change without an event: a watch is lost when its folder is removed, on some file systems, and when watches run out. */
 const checkEveryMs = 1_000;
 
 /**
- * Reads a JSON5 file now and whenever it changes. If it becomes invalid later, the last valid content stays in force, and the log and `files` say so.
+ * Reads a JSON5 file now and on every change. If it becomes invalid later, the last valid content stays active, and the log and `files`
+ * report it.
  *
- * @throws {StartupError} when the file can't be used at the start.
+ * @throws {StartupError} when the file can't be used at startup.
  */
 export function watchFile<Value>(
   { read, apply, ...file }: WatchedFileOptions<Value>,
@@ -54,14 +55,14 @@ export function watchFile<Value>(
   return watched.follow(() => watched.report(load()));
 }
 
-/** Like {@link WatchedFileOptions}, with asynchronous reading. */
+/** {@link WatchedFileOptions} with an asynchronous `read`. */
 export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
   Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
 /**
- * Watches a file like {@link watchFile}, with asynchronous reading; one reading ends before the next begins.
+ * Watches a file like {@link watchFile}, but reads asynchronously, one read at a time.
  *
- * @throws {StartupError} when the file can't be used at the start.
+ * @throws {StartupError} when the file can't be used at startup.
  */
 export async function openWatchedFile<Value>(
   { read, apply, ...file }: OpenedFileOptions<Value>,
@@ -84,7 +85,7 @@ export async function openWatchedFile<Value>(
   });
 }
 
-/** Creates the common part of {@link watchFile} and {@link openWatchedFile}. */
+/** Creates the shared part of {@link watchFile} and {@link openWatchedFile}. */
 function createWatchedFile(
   { path, setting }: Readonly<{ path: string; setting: string }>,
   { log, files }: WatchedFileDependencies,
@@ -99,7 +100,7 @@ function createWatchedFile(
     requireUsable: (problems: readonly string[]) => {
       if (problems.length > 0) throw new StartupError(problems.map((problem) => `${setting}: ${path}: ${problem}`));
     },
-    /** Reports how a later reading ended. */
+    /** Reports the result of a reload. */
     report: (problems: readonly string[]) => {
       if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was read again`);
       files.refused(setting, problems);
@@ -111,24 +112,24 @@ function createWatchedFile(
     follow: (reload: () => void): AsyncDisposable => {
       let isChecking = false;
       let isOver = false;
-      // Not on this thread: a file system that hangs, as NFS without its server, would stop all that it serves. One check at a time, as each that
-      // does not come back takes one of the few threads that there are for files.
+      // Asynchronous: a hanging file system, such as NFS without its server, would block everything that this thread serves. One check at a
+      // time, because each hanging check occupies one of the few threads for files.
       const check = async () => {
         if (isChecking) return;
         isChecking = true;
         const found = await findStamp(path);
-        // One that is still being written changes once more, and is for a later check.
+        // A file that is still being written changes again; a later check reads it.
         const isSettled = found !== stamp && (await pause(settleMs).then(() => findStamp(path))) === found;
         isChecking = false;
         if (isOver || !isSettled || found === stamp) return;
         reload();
-        // No event came of it, so this watch sees the file no more.
+        // The change triggered no event, so the watch has lost the file.
         void watcher.close();
         watcher = open();
       };
       const open = () =>
         watch(path, { ignoreInitial: true, awaitWriteFinish: { stabilityThreshold: settleMs, pollInterval: 20 } })
-          // What changes before the watch is there is no event.
+          // A change before the watch is ready triggers no event.
           .on("ready", () => void check())
           .on("add", reload)
           .on("change", reload)
@@ -149,9 +150,8 @@ function createWatchedFile(
 }
 
 /**
- * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. A
- * file that can't be looked at has the reason for its stamp: it is read again once for that, which shows what is wrong
- * with it, and once more when it can be looked at again.
+ * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. If stat fails, the
+ * stamp is the reason: the file is then read once, which reports the problem, and once more when stat succeeds again.
  */
 function readStamp(path: string): string {
   try {
@@ -165,7 +165,7 @@ function findStamp(path: string): Promise<string> {
   return stat(path).then(formatStamp, formatUnreadableStamp);
 }
 
-/** The time of the last change of the inode is in it: a program can set that of the content back. */
+/** Includes the inode's change time, because a program can reset the modification time. */
 function formatStamp({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }

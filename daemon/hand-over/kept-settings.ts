@@ -6,16 +6,16 @@ import { explainUnreadable, readRegularFile } from "../files/regular-file.ts";
 import { DeadlineError, within } from "../time.ts";
 import { settingsFileBytes } from "./settings-source.ts";
 
-/** The text of the settings file that a service last served by, which outlives its processes. No secret is in it, because none may stand in a settings file. */
+/** The text of the settings that a service last ran with, retained across its processes. It contains no secret, because settings files must not. */
 export type KeptSettings = Readonly<{
   path: string;
-  /** Undefined if nothing is kept, or if it can't be read. */
+  /** Undefined if nothing is retained, or if it can't be read. */
   recall: () => Promise<string | undefined>;
-  /** Resolves when the text is on the disk. A failure is logged, and stops nothing. */
+  /** Resolves when the text is on disk. A failure is only logged. */
   remember: (text: string) => Promise<void>;
 }>;
 
-/** Names whose settings they are, and where failures to read or write them are logged. */
+/** The owner of the settings, and the log for read and write failures. */
 export type KeptSettingsOptions = Readonly<{
   service: string;
   settingsPath: string;
@@ -23,10 +23,10 @@ export type KeptSettingsOptions = Readonly<{
   warn: (message: string) => void;
 }>;
 
-/** Time limit of reading or writing the file: a process that waits for a file system that hangs could not even be ended. */
+/** Time limit of reading or writing the file: a process that waits for a hanging file system could not even be stopped. */
 const fileMs = 10_000;
 
-/** Keeps settings among the user's state, by the service and the path of its settings file. */
+/** Retains settings in the user's state directory, keyed by service and settings file path. */
 export function keepSettings({ service, settingsPath, userStateDirectory, warn }: KeptSettingsOptions): KeptSettings {
   const name = `${service}-${hash("sha256", resolve(settingsPath)).slice(0, 16)}.json5`;
   const path = join(userStateDirectory, "settings-in-force", name);

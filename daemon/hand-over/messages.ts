@@ -1,38 +1,38 @@
-/** Steps on a process's way into service and out of it, in this order. */
+/** Lifecycle steps of a service process, in order. */
 export type ServiceStep = "prepared" | "ready" | "yielded";
 
-/** Messages from a service's process to its supervisor. */
+/** Messages from a service process to its supervisor. */
 export type ServiceMessage =
-  /** Its settings are right, and it waits for its turn. */
+  /** Its settings are valid; it waits to proceed. */
   | Readonly<{ type: "prepared" }>
-  /** It takes requests. */
+  /** It accepts requests. */
   | Readonly<{ type: "ready"; urls: Readonly<Record<string, string>> }>
-  /** It has let go of all that one process alone may hold. */
+  /** It has released all exclusive resources. */
   | Readonly<{ type: "yielded" }>
-  /** It has begun to listen on a socket, which comes with the message. */
+  /** It listens on a new socket, attached to the message. */
   | Readonly<{ type: "socket"; name: string }>
-  /** It listens on the sockets of this name that it was given. */
+  /** It listens on the inherited sockets of this name. */
   | Readonly<{ type: "uses"; name: string }>;
 
-/** Messages from the supervisor to a service's process. */
+/** Messages from the supervisor to a service process. */
 export type HandOverMessage =
-  /** A listening socket, which comes with the message. */
+  /** A listening socket, attached to the message. */
   | Readonly<{ type: "socket"; name: string }>
   | Readonly<{ type: "proceed" }>
   | Readonly<{ type: "serving" }>
   | Readonly<{ type: "yield" }>
-  /** The next process serves: it ends what it has begun, in its own time, and then itself. */
+  /** The next process serves: the receiver drains its work, then exits. */
   | Readonly<{ type: "leave" }>
   | Readonly<{ type: "settings"; file: SettingsInForce }>;
 
-/** The settings in force, by their file's hash. */
+/** The active settings, identified by their file's hash. */
 export type SettingsInForce = Readonly<{
   path: string;
-  /** SHA-256 of the text in force, in hexadecimal. */
+  /** SHA-256 of the active text, in hexadecimal. */
   sha256: string;
-  /** Problem of the text that stands there now; absent if that text is in force. */
+  /** Problem of the file's current text; absent if that text is active. */
   refused?: string | undefined;
 }>;
 
-/** The variable by which a process knows that its service is handed over to it; its own children don't get it. */
+/** The environment variable that tells a process that it runs under a supervisor; its own children don't inherit it. */
 export const handOverVariable = "GATEHOUSE_HAND_OVER";

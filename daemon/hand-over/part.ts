@@ -3,22 +3,22 @@ import { waitForAbort } from "../process/stop-signal.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type SettingsInForce } from "./messages.ts";
 import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 
-/** The part that a process of a service has in hand-overs. */
+/** A service process's side of hot restarts. */
 export type HandOverPart = Readonly<{
-  /** Says that the settings are right, and waits for its turn to start; ends early when the signal aborts. */
+  /** Reports that the settings are valid, and waits for permission to start; resolves early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;
-  /** Called with the state of the settings file whenever it changes, the first time before the process's turn. */
+  /** Registers the callback for changes of the settings file's state; its first call precedes the process's start. */
   followSettings: (notify: (file: SettingsInForce) => void) => void;
-  /** Registers the function that lets go of all that one process alone may hold, so that the next one can start. */
+  /** Registers the function that releases all exclusive resources, so that the next process can start. */
   release: (release: () => Promise<void>) => void;
-  /** Registers the function that ends this process once the next one serves. */
+  /** Registers the function that shuts this process down once the next one serves. */
   leave: (leave: () => void) => void;
 }>;
 
-/** Joins the hand-overs of a service; undefined if this process has no part in any. */
+/** Joins the hot restarts of a service; returns undefined if this process has no supervisor. */
 export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
   if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
-  // What this process starts is no part of it.
+  // Children of this process take no part in hot restarts.
   delete environment[handOverVariable];
   const given = new Map<string, SocketHandle[]>();
   let isHandedOver = false;
@@ -38,13 +38,13 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
         proceeding.resolve();
         return;
       case "serving":
-        // Nobody takes a connection of what the new settings have no listener for.
+        // Nothing accepts connections on sockets for which the new settings have no listener.
         for (const unused of given.values()) for (const one of unused) one.close();
         given.clear();
         return;
       case "yield":
         isHandedOver = true;
-        // What can't be let go ends the process, and with it goes all that it holds.
+        // If the release fails, the process exits, which releases everything.
         void Promise.resolve(release?.()).then(() => sendToSupervisor({ type: "yielded" }));
         return;
       case "leave":
@@ -63,7 +63,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   });
   return {
     turn: async (signal) => {
-      // Until its turn comes there is nothing else that keeps the process alive.
+      // Until then, nothing else keeps the process alive.
       process.channel?.ref();
       sendToSupervisor({ type: "prepared" });
       await Promise.race([proceeding.promise, waitForAbort(signal)]);
@@ -81,7 +81,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   };
 }
 
-/** Sends nothing when the parent is gone: that ends this process by another way. */
+/** Sends nothing if the parent has exited: that shuts this process down by other means. */
 function sendToSupervisor(message: ServiceMessage, handle?: SocketHandle): void {
   if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
 }

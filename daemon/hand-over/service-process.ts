@@ -6,38 +6,38 @@ import { pause } from "../time.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
 import type { SocketHandle } from "./socket-exchange.ts";
 
-/** Listening sockets by the names of their listeners. */
+/** Listening sockets by listener name. */
 export type HeldSockets = ReadonlyMap<string, readonly SocketHandle[]>;
 
 /** A process of a service. */
 export type ServiceProcess = Readonly<{
-  /** Resolves with whether it reached the step; one that ends before has not. */
+  /** Resolves with whether the process reached the step; false if it exits first. */
   reached: (step: ServiceStep) => Promise<boolean>;
-  /** Resolves with its exit status when it has ended; null if a signal ended it. */
+  /** Resolves with the exit status; null if a signal killed the process. */
   ended: Promise<number | null>;
-  /** The URLs that it said it serves. */
+  /** The URLs that it reported to serve. */
   urls: () => Readonly<Record<string, string>>;
-  /** The sockets that it listens on, both those that it was given and its own. */
+  /** The sockets that it listens on, both inherited and its own. */
   listensOn: (given: HeldSockets) => HeldSockets;
   send: (message: HandOverMessage, handle?: SocketHandle) => void;
   signal: (name: NodeJS.Signals) => void;
-  /** The end of what it wrote to standard error. */
+  /** The last part of its standard error. */
   lastWords: () => string;
 }>;
 
-/** Characters of standard error that are kept to say why a process ended. */
+/** Characters of standard error retained to explain why a process exited. */
 const wordsKept = 4_096;
 
-/** Time to wait for the last output of a process that has ended: its children may hold the pipe open. */
+/** Time to wait for the last output of an exited process: its children may hold the pipe open. */
 const lastWordsMs = 500;
 
-/** Time that a process may take to read its settings, on a busy machine. */
+/** Time limit for a process to read its settings, on a busy machine. */
 const preparedWithinMs = 120_000;
 
-/** Time that a process may take to let go: a restart of the node that it has begun is ended first. */
+/** Time limit for a process to release its resources: it first finishes a node restart in progress. */
 const yieldWithinMs = 3_600_000;
 
-/** Starts a process of a service, which reads its settings from that file, and then waits. */
+/** Starts a service process, which reads its settings from that file and then waits. */
 export function startServiceProcess(
   service: string,
   settingsPath: string,
@@ -53,7 +53,7 @@ export function startServiceProcess(
   return followService(child);
 }
 
-/** Describes a service whose program could not be started: it has ended. Node throws some of the reasons at once (ETXTBSY, ENOMEM, E2BIG). */
+/** Describes a service whose program failed to start, as an exited process. Node throws some of the errors synchronously (ETXTBSY, ENOMEM, E2BIG). */
 function describeUnstarted(why: string): ServiceProcess {
   return {
     reached: () => Promise.resolve(false),
@@ -73,7 +73,7 @@ function spawnService(
   return spawn(program, args, {
     env: { ...environment, [handOverVariable]: "1" },
     stdio: ["ignore", "inherit", "pipe", "ipc"],
-    // Ctrl-C on a terminal reaches this process alone, which passes it on once.
+    // Ctrl-C on a terminal reaches only this process, which forwards it once.
     detached: true,
   });
 }
@@ -103,7 +103,7 @@ function followService(child: ChildProcess): ServiceProcess {
     process.stderr.write(piece);
     words = `${words}${piece.toString()}`.slice(-wordsKept);
   });
-  // A channel that breaks, and a program that can't be started, are reported by the end.
+  // A broken channel or a failed spawn is reported by the exit.
   child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-wordsKept)));
   const late = setTimeout(() => child.kill("SIGKILL"), preparedWithinMs).unref();
   void steps.prepared.promise.then(() => clearTimeout(late));
@@ -136,7 +136,7 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
   return status;
 }
 
-/** Has a process let go of all that one alone may hold, and waits until it said so, or has ended. */
+/** Requests a process to release all exclusive resources, and waits until it has done so or exited. */
 export async function waitForRelease(one: ServiceProcess): Promise<void> {
   one.send({ type: "yield" });
   const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);

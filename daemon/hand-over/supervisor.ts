@@ -15,39 +15,39 @@ import {
   type SettingsSource,
 } from "./settings-source.ts";
 
-/** A service that is handed over, and the path of its settings file. */
+/** A supervised service, and the path of its settings file. */
 export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
-  /** Whether a process that has let go of what one alone may hold still does the rest of its work, and says what it does not do. */
+  /** Whether a process that has released its exclusive resources continues the rest of its work, and reports what it can't do. */
   servesOn: boolean;
 }>;
 
-/** Time between two looks at the files. */
+/** Interval between checks of the files. */
 const lookEveryMs = 500;
 
-/** Longer than any `shutdown.graceMs`, and than any request takes: what hangs beyond it would be there for ever. */
+/** Longer than any `shutdown.graceMs` and any request: anything still hanging after that would hang forever. */
 const leaveWithinMs = 660_000;
 
-/** New processes that may be killed in a row before their settings count as refused. */
+/** Max consecutive kills of new processes before their settings are rejected. */
 const triesMost = 3;
 
-/** Backoff between attempts to replace a process that serves without what it has let go of. */
+/** Backoff between attempts to replace a process that serves without its released resources. */
 const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
 
-/** Process in service, its settings and its sockets. */
+/** The serving process, its settings and its sockets. */
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
 
 /**
- * Runs a service in another process, and hands it over to a new one whenever the settings file, or a file of a secret, changes. The order
- * is that of nginx, HAProxy and Envoy: the new process reads its settings; the old one lets go of what one alone may hold, and serves on;
- * the new one gets the very sockets that the old one listens on, and takes requests; then the old one stops listening, ends what it has
- * begun, and leaves. No connection is refused meanwhile, because the sockets are never closed. While one is leaving, no other is begun: there is memory
- * for two.
+ * Runs a service in a child process, and hot-restarts it whenever the settings file or a secret file changes. The order is that of nginx,
+ * HAProxy and Envoy: the new process reads its settings; the old one releases its exclusive resources and keeps serving; the new one
+ * inherits the old one's listening sockets and accepts requests; then the old one stops listening, drains and exits. No connection is
+ * refused, because the sockets are never closed. While a process drains, no other starts: memory is sized for two.
  *
- * Settings that can't be used change nothing, and the process in service reports them. Where they fail only after the old process has let go, a new
- * one with the old settings takes its place. Where the first process can't use what it finds, it starts by the settings that last served. Resolves with the exit status when the process in service ends, however it ends.
+ * Invalid settings change nothing, and the serving process reports them. If they fail only after the old process has released its
+ * resources, a new process with the old settings replaces it. If the first process can't use the current settings, it starts with the last
+ * ones that served. Resolves with the exit status when the serving process exits for any reason.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
   const stopping = createStopSignal();
@@ -66,7 +66,7 @@ class Supervisor {
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
   readonly #kept: KeptSettings;
-  /** Processes that have not been told to end. */
+  /** Processes that have not been told to exit. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Map<ServiceProcess, Promise<void>>();
   #inForce: InForce | undefined;
@@ -105,7 +105,7 @@ class Supervisor {
     }
   }
 
-  /** Starts by what stands in the files; where its settings can't be used, by those that last served. */
+  /** Starts with the current files; if their settings are unusable, with the last ones that served. */
   async #begin(source: SettingsSource): Promise<Readonly<{ first: ServiceProcess; isServing: boolean }>> {
     const first = this.#start(this.#supervised.settingsPath);
     if (await first.reached("prepared")) return { first, isServing: await this.#bring(first, source) };
@@ -119,7 +119,7 @@ class Supervisor {
     return { first: back, isServing };
   }
 
-  /** Has all processes end soon. */
+  /** Signals all processes to stop. */
   stop(): void {
     for (const one of [...this.#staying, ...this.#leaving.keys()]) one.signal("SIGTERM");
   }
@@ -128,7 +128,7 @@ class Supervisor {
     for (const one of this.#staying) one.signal(signal);
   }
 
-  /** Waits until every process has ended. */
+  /** Waits until every process has exited. */
   async end(): Promise<void> {
     if (!this.#stopping.aborted) this.stop();
     for (const one of this.#staying) this.#expectEnd(one);
@@ -144,7 +144,7 @@ class Supervisor {
     return started;
   }
 
-  /** Hands over to a process with these settings, unless they are those in force. */
+  /** Hot-restarts the service with these settings, unless they are active already. */
   async #apply(source: SettingsSource): Promise<void> {
     const old = this.#inForce;
     if (old === undefined) return;
@@ -161,20 +161,21 @@ class Supervisor {
   }
 
   /**
-   * Has a process take the place of one that has let go: the new one, or where it can't, one with the old settings. If neither can, it is not the settings
-   * but what both need, such as a database that is away: then both are tried again, ever more slowly, and the old one serves on.
+   * Replaces a process that has released its resources: with the new process, or if that fails, with one with the old settings. If both
+   * fail, the cause is not the settings but a shared dependency, such as an unreachable database: both are retried with backoff, and the
+   * old process keeps serving.
    */
   async #replace(old: InForce, first: ServiceProcess, source: SettingsSource): Promise<void> {
     const backoff = createBackoff(tryAgain);
     let [next, theirs] = [first, source];
     for (let isAway = false; ; isAway = true) {
-      // A process that is leaving gets no more messages.
+      // A draining process receives no more messages.
       if ((await next.reached("prepared")) && (await this.#bring(next, theirs))) this.#tries = 0;
       if (this.#inForce !== old || this.#stopping.aborted) return;
       const back = this.#start(await this.#copyOf(old.source));
       const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
       if (isBack) {
-        // What was away came back in between: nothing is known of the new settings yet.
+        // The dependency recovered in between: the new settings are still untested.
         if (isAway) this.#tries = 1;
         else await this.#refuse(next);
         return;
@@ -190,7 +191,7 @@ class Supervisor {
     }
   }
 
-  /** Lets a process start that has read its settings; whether it serves then. */
+  /** Starts a process that has read its settings; returns whether it serves. */
   async #bring(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
     const held: HeldSockets = this.#inForce?.sockets ?? new Map();
     for (const [name, handles] of held) for (const handle of handles) one.send({ type: "socket", name }, handle);
@@ -209,7 +210,7 @@ class Supervisor {
     return true;
   }
 
-  /** Has the process in service say that what stands in the files now is not in force. */
+  /** Makes the serving process report that the current files are not active. */
   async #refuse(next: ServiceProcess): Promise<void> {
     const wasKilled = (await next.ended) === null;
     if (this.#stopping.aborted) return;
@@ -226,7 +227,7 @@ class Supervisor {
     inForce.process.send({ type: "settings", file });
   }
 
-  /** Waits for the end of a process that was told to end; one that does not is killed. */
+  /** Waits for a process that was told to exit; kills it after a timeout. */
   #expectEnd(one: ServiceProcess): void {
     if (!this.#staying.delete(one)) return;
     const late = setTimeout(() => one.signal("SIGKILL"), leaveWithinMs);
@@ -235,10 +236,7 @@ class Supervisor {
     void gone.then(() => this.#leaving.delete(one));
   }
 
-  /**
-   * Writes settings that their file no longer holds to another file, and returns its path. No secret is in it, because
-   * none may stand in a settings file.
-   */
+  /** Writes settings that are no longer in their file to another file, and returns its path. They contain no secret, because settings files must not. */
   async #copyOf({ text }: SettingsSource): Promise<string> {
     this.#copies ??= await mkdtemp(join(tmpdir(), "gatehouse-settings-"));
     const path = join(this.#copies, "settings.json5");

@@ -5,7 +5,7 @@ export function formatAuthority(host: string, port: number): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Reads the port of a URL: its own, or that of its protocol. */
+/** Reads the port of a URL, or its protocol's default. */
 export function readUrlPort({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
@@ -15,19 +15,19 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
 loopback.addAddress("::1", "ipv6");
 
-/** Whether a host to listen on, an address or `localhost`, is reached from this machine alone. */
+/** Checks whether a host to listen on, an address or `localhost`, is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   const version = isIP(host);
   return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/** Address that an operator's listener listens on, and the host names, besides addresses, by which it may be queried. */
+/** The address of an operator's listener, and the host names by which it may be queried in addition to addresses. */
 export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
 
 /**
- * Whether an operator's listener accepts a Host header. On loopback only an address, `localhost` or a listed name does: a page in a
- * browser on this machine could else make its own name resolve to 127.0.0.1 and read what is served (DNS rebinding). Elsewhere every
- * name does, until some are listed.
+ * Creates a check of the Host header for an operator's listener. On loopback it accepts only an address, `localhost` or a listed name:
+ * otherwise a page in a browser on this machine could resolve its own name to 127.0.0.1 and read the responses (DNS rebinding). Elsewhere
+ * it accepts every name, unless some are listed.
  */
 export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
   if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
@@ -35,7 +35,7 @@ export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (h
   return (header) => isNamed(header) || isIP(readHostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** Whether a Host header, with or without a port, names one of these hosts. */
+/** Creates a check whether a Host header, with or without a port, matches one of these hosts. */
 export function createNamedHostCheck(hosts: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(hosts.map((name) => name.toLowerCase()));
   return (header) => names.has(readHostName(header));
@@ -45,7 +45,7 @@ function readHostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
 
-/** Finds the host by which a listener is reached from its own machine: one that listens on every address is also on loopback. */
+/** Returns the host by which a listener is reached from its own machine: loopback for a listener on all addresses. */
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }

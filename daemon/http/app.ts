@@ -16,41 +16,41 @@ import { readTraceContext, type TraceContext } from "./trace-context.ts";
 /** Variables in every handler's context. */
 export type AppVariables = {
   Variables: RequestIdVariables & {
-    /** The client's place in a trace, or a new one. */
+    /** The client's trace context, or a new one. */
     trace: TraceContext;
-    /** The route as metrics and logs name it, where a handler serves many that Hono does not know. */
+    /** The route's name for metrics and logs, for a handler that serves many routes unknown to Hono. */
     route?: string;
   };
 };
 
-/** Bytes still read of a body that is refused for its size. */
+/** Limits on draining a body that was rejected for its size. */
 const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 
 /** A service's HTTP application. */
 export type App = Hono<AppVariables>;
 
 export type AppOptions = Readonly<{
-  /** Larger bodies are answered 413. */
+  /** Larger bodies get a 413. */
   bodyLimitBytes: number;
-  /** Path of an answer that is compressed for clients that accept it. */
+  /** Path whose response is compressed for clients that accept it. */
   compressed?: string;
-  /** Whether a Host header is accepted; absent: every one is. Others are answered 403. */
+  /** Whether a Host header is accepted; absent: all are. Others get a 403. */
   isAllowedHost?: (header: string | undefined) => boolean;
-  /** What pages of other origins may do; absent: read nothing. */
+  /** CORS middleware; absent: pages of other origins can read nothing. */
   crossOrigin?: MiddlewareHandler;
 }>;
 
 export type AppDependencies = Readonly<{
   log: Logger;
-  /** Takes `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
+  /** Registers `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
   metrics?: Registry;
-  /** Hides secrets in answers that are text; absent where answers are what the process sells. */
+  /** Masks secrets in text responses; absent where responses are the product that the process sells. */
   mask?: Mask;
 }>;
 
 /**
- * Creates a Hono application in which every request has an id (`X-Request-Id`, taken over when the client sends a plain one), a
- * bounded body and a place in `gatehouse_http_request_duration_seconds`; what no route answers is a JSON `{error}`.
+ * Creates a Hono application in which every request has an id (`X-Request-Id`, reused from the client if well-formed), a limited body and a
+ * measurement in `gatehouse_http_request_duration_seconds`; unknown routes get a JSON `{error}`.
  */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
@@ -62,19 +62,19 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   });
   if (metrics !== undefined) app.use(measureRequests(metrics));
   if (options.crossOrigin !== undefined) app.use(options.crossOrigin);
-  // Before the mask, which reads the answer as text.
+  // Before the mask, which reads the response as text.
   if (options.compressed !== undefined) app.use(options.compressed, compressAnswers());
   if (mask !== undefined) app.use(maskAnswers(mask));
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   app.use(limitBodies(options.bodyLimitBytes));
   app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
   app.onError((error, c) => {
-    // How Hono's own middleware refuses a request.
+    // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();
     if (error instanceof BodyTooLargeError) return refuseBody(c, options.bodyLimitBytes);
     if (hasLeft(c)) {
       log.debug({ err: error }, "a client went in the middle of its request");
-      // Nobody reads it; metrics count it as the client's fault.
+      // The client never reads it; metrics count it as a client error.
       return c.body(null, 400);
     }
     lines.error(
@@ -92,8 +92,8 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
 }
 
 /**
- * Limits bodies without reading them, so that a handler rejects a request by its head first: a body that announces its length is judged by that, one
- * in chunks while the handler reads it.
+ * Limits bodies without reading them, so that a handler can reject a request by its headers first: a body with a Content-Length is checked
+ * at once, a chunked body while the handler reads it.
  */
 function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
@@ -113,7 +113,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
     });
     c.req.raw = new Request(c.req.raw, { method: c.req.method, body: body.pipeThrough(limited), duplex: "half" });
     await next();
-    // Whatever the handler made of a body that ended so.
+    // Overrides the handler's response to the truncated body.
     if (readBytes > limitBytes) c.res = await refuseBody(c, limitBytes);
     return undefined;
   };
@@ -125,13 +125,13 @@ async function refuseBody(c: Context<AppVariables>, limitBytes: number): Promise
   return c.json({ error: `body larger than ${limitBytes} bytes; send less` }, 413, headers);
 }
 
-/** Whether a client has gone before its request was whole. A request that did not come over a socket has no client. */
+/** Checks whether the client disconnected before its request was complete. A request that did not arrive over a socket has no client. */
 function hasLeft({ env }: Context<AppVariables>): boolean {
   const { incoming } = (env ?? {}) as Partial<HttpBindings>;
   return incoming !== undefined && incoming.destroyed && !incoming.complete;
 }
 
-/** Answers 403 to a Host header that is not accepted. */
+/** Responds 403 to a Host header that is not accepted. */
 function createHostCheck(
   isAllowedHost: (header: string | undefined) => boolean,
 ): MiddlewareHandler<AppVariables, string> {
@@ -147,7 +147,7 @@ function createHostCheck(
 const acceptsGzip = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:1|0?\.0*[1-9])[\d.]*)?\s*(?:,|$)/i;
 const compress = promisify(gzip);
 
-/** Compresses answers at the least cost, one at a time: a client that comes meanwhile gets its own as it is. */
+/** Compresses responses at the lowest level, one at a time: a concurrent client gets its response uncompressed. */
 function compressAnswers(): MiddlewareHandler<AppVariables> {
   let isBusy = false;
   return async (c, next) => {
@@ -166,23 +166,23 @@ function compressAnswers(): MiddlewareHandler<AppVariables> {
   };
 }
 
-/** Types of answers that are text. */
+/** Media types of text responses. */
 const textType = /^(?:text\/|application\/(?:json|openmetrics-text))/;
 
-/** Takes out of each answer what may not be shown. */
+/** Masks secrets in each text response. */
 function maskAnswers(mask: Mask): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
     await next();
     if (!textType.test(c.res.headers.get("Content-Type") ?? "")) return;
     const shown = mask.text(await c.res.text());
     const { status, headers } = c.res;
-    // Hono keeps the headers of the answer before, and this one's length is its own.
+    // Hono copies the headers of the previous response, but the length has changed.
     c.res = new Response(shown, { status, headers });
     c.res.headers.delete("Content-Length");
   };
 }
 
-/** Times each request. */
+/** Measures the duration of each request. */
 function measureRequests(metrics: Registry): MiddlewareHandler<AppVariables> {
   const duration = new Histogram({
     name: "gatehouse_http_request_duration_seconds",

@@ -4,8 +4,8 @@ import { cutText } from "../secrets/cut-text.ts";
 import { sendRequest } from "./send-request.ts";
 
 /**
- * Request to a Docker engine. Its path has no version of the API: newer engines reject old ones, older engines new ones, and the calls in use are the same in
- * all.
+ * A request to a Docker engine. Its path has no API version: newer engines reject old versions, older engines new ones, and the calls in
+ * use are the same in all.
  */
 export type EngineRequest = Readonly<{
   method: "GET" | "HEAD" | "POST" | "DELETE";
@@ -44,7 +44,7 @@ export function createEngineClient(address: string): (request: EngineRequest) =>
   };
 }
 
-/** Parses a response's body; text if it is not JSON, as of `/_ping`, a command or a proxy in between. */
+/** Parses a response's body; returns text if it isn't JSON, as from `/_ping`, a command or an intermediate proxy. */
 export function parseEngineBody({ body }: Pick<EngineResponse, "body">): unknown {
   const text = new TextDecoder().decode(body);
   try {

@@ -1,14 +1,14 @@
 import { unescape } from "node:querystring";
 
-/** A URL of the settings, taken apart so that its credentials are sent, and never shown. */
+/** A URL from the settings, split so that its credentials are sent but never shown. */
 export type HttpEndpoint = Readonly<{
-  /** Without credentials, so that no message about it can hold them. */
+  /** Without credentials, so that no message can contain them. */
   url: string;
-  /** `Authorization`, when the URL had credentials. */
+  /** `Authorization`, if the URL has credentials. */
   headers: Readonly<Record<string, string>>;
 }>;
 
-/** Takes the credentials out of a URL; they become Basic authentication (RFC 7617). */
+/** Removes the credentials from a URL and converts them to Basic authentication (RFC 7617). */
 export function parseHttpEndpoint(url: string): HttpEndpoint {
   const parsed = new URL(url);
   const { username, password } = parsed;

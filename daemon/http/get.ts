@@ -3,19 +3,19 @@ import { parseJson } from "../json-rpc.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { requestFailureCode, sendRequest } from "./send-request.ts";
 
-/** A command's request to a running service, and its bounds. */
+/** A command's request to a running service, and its limits. */
 export type GetOptions = Readonly<{
   timeoutMs: number;
   answerBytesMax: number;
   headers?: Readonly<Record<string, string>>;
-  /** Aborts `timeoutMs` after the first of several requests that share that time; each has it for itself by default. */
+  /** Aborts `timeoutMs` after the first of several requests that share the timeout; by default each request has its own. */
   deadline?: AbortSignal;
 }>;
 
-/** Result of a request: an answer with any status, or in a few words why there is none. */
+/** Result of a request: a response with any status, or a brief reason why there is none. */
 export type Got<Body> = Readonly<{ ok: true; status: number; body: Body } | { ok: false; why: string }>;
 
-/** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are answers like any other. Never throws. */
+/** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are not followed. Never throws. */
 export async function getText(
   url: string,
   { timeoutMs, answerBytesMax, headers, deadline: signal = AbortSignal.timeout(timeoutMs) }: GetOptions,
@@ -30,7 +30,7 @@ export async function getText(
   }
 }
 
-/** Gets a JSON document as {@link getText} gets a text; the body is undefined if it is not JSON. */
+/** Gets a JSON document like {@link getText}; the body is undefined if it isn't JSON. */
 export async function getJson(url: string, options: GetOptions): Promise<Got<unknown>> {
   const got = await getText(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
   return got.ok ? { ...got, body: parseJson(got.body) } : got;

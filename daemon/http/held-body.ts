@@ -2,10 +2,10 @@ import { BodyTooLargeError } from "../bytes.ts";
 import type { ClientBytes } from "../memory/connection-memory.ts";
 
 /**
- * Reads a request's body of at most `limitBytes` into one buffer that grows by doubling, and whose size counts as held for the client, who is
- * waited for meanwhile. Returns undefined, with nothing held, when no more may be held: the rest of the body is not read.
+ * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. Its size counts as memory of the client, as waiting
+ * for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is not read.
  *
- * @throws {BodyTooLargeError} when there is more; nothing is held then.
+ * @throws {BodyTooLargeError} when the body exceeds `limitBytes`, after releasing the memory.
  */
 export async function readHeldBody(
   body: ReadableStream<Uint8Array> | null,

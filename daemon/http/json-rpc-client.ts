@@ -6,36 +6,36 @@ import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
 import { requestFailureCode, sendRequest, type SendRequest } from "./send-request.ts";
 
-/** An endpoint, and the limits of one call to it. */
+/** An endpoint, and the limits of a call to it. */
 export type JsonRpcClientOptions = Readonly<{
   /** May have credentials, which become Basic authentication. */
   url: string;
   timeoutMs: number;
   answerBytesMax: number;
-  /** Keeps connections; without one each call opens its own. */
+  /** Reuses connections; without an agent each call opens its own. */
   agent?: Agent;
 }>;
 
-/** Functions that send a request and limit its time. */
+/** Injected functions that send a request and limit its time. */
 export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?: (ms: number) => AbortSignal }>;
 
 /**
- * Calls one method; an error that the endpoint answers is a value.
+ * Calls a method; an error response from the endpoint is a value.
  *
- * @throws {NoJsonRpcAnswerError} when no JSON-RPC answer comes within the limits, or `signal` aborts.
+ * @throws {NoJsonRpcAnswerError} when no JSON-RPC response arrives within the limits, or `signal` aborts.
  */
 export type CallJsonRpc = (method: string, params: readonly unknown[], signal?: AbortSignal) => Promise<JsonRpcAnswer>;
 
-/** Reason for which there is no JSON-RPC answer; `status` is HTTP's, `text` the body that came instead. */
+/** Reason why there is no JSON-RPC response; `status` is the HTTP status, `text` the body received instead. */
 export type NoJsonRpcAnswer =
   | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
   | Readonly<{ kind: "unresolved"; hostname: string }>
   | Readonly<{ kind: "redirect"; status: number }>
   | Readonly<{ kind: "not-json" | "not-json-rpc"; status: number; text: string }>
-  /** The answer to another request; `words` say by which id that is known. */
+  /** The response has another request's id; `words` describe the id. */
   | Readonly<{ kind: "another-id"; status: number; words: string }>;
 
-/** An endpoint gave no JSON-RPC answer. Its message names neither URL nor method, which the caller knows. */
+/** An endpoint returned no JSON-RPC response. The message contains neither URL nor method, which the caller knows. */
 export class NoJsonRpcAnswerError extends Error {
   override readonly name = "NoJsonRpcAnswerError";
   readonly code = "no_json_rpc_answer";
@@ -47,7 +47,7 @@ export class NoJsonRpcAnswerError extends Error {
   }
 }
 
-/** Creates the client of one HTTP endpoint. It follows no redirect, and takes an answer with any status: what counts is the body. */
+/** Creates a client of an HTTP endpoint. It follows no redirect, and accepts a response with any status: only the body counts. */
 export function createJsonRpcClient(
   { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
   { send = sendRequest, timeout = createRunningTimeout }: JsonRpcClientDependencies = {},

@@ -15,35 +15,35 @@ export type ListenOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
-  /** The setting that names the port, for the message when it is taken. */
+  /** The setting that specifies the port, for the message when it is in use. */
   setting: string;
-  /** Time that a client may take to send a whole request. */
+  /** Time limit for a client to send a whole request. */
   requestTimeoutMs: number;
-  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: nobody's do. */
+  /** Recognises proxies whose connections start with a PROXY protocol header; absent: none do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
-  /** The listener's part of the process's connections; absent: they are not bounded. */
+  /** The listener's share of the process's connections; absent: unlimited. */
   connections?: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections are many callers'; absent: connections are not bounded by address. */
+  /** Whether a peer is a proxy, whose connections carry many clients; absent: connections are not limited per address. */
   isProxy?: (remoteAddress: string) => boolean;
 }>;
 
-/** A listening HTTP server. Disposing of it ends idle connections, lets requests under way finish, and then closes. */
+/** A listening HTTP server. Disposing of it closes idle connections, drains requests in flight, and then closes. */
 export type HttpListener = AsyncDisposable &
   Readonly<{
     url: string;
     port: number;
     server: Server;
-    /** Leaves newcomers to others who listen on the same sockets; resolves when the connections that were taken are closed. */
+    /** Stops accepting, and leaves new connections to other processes on the same sockets; resolves when the accepted connections are closed. */
     stopTaking: () => Promise<void>;
   }>;
 
-/** A listener that can take leave of its clients: see {@link takeLeave}. `leave` resolves when their requests have ended and they are gone. */
+/** A listener that can drain its clients: see {@link takeLeave}. `leave` resolves when their requests have ended and they have disconnected. */
 export type LeavingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
 
 /**
  * Serves an application over HTTP/1.1.
  *
- * @throws {StartupError} when the port is taken or the address is not this machine's.
+ * @throws {StartupError} when the port is in use or the address is not this machine's.
  */
 export async function listenHttp(
   app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
@@ -61,7 +61,7 @@ export async function listenHttp(
   }) as Server;
   gatherChunks(server);
   let isLeaving = false;
-  // Before whoever answers: what it says goes with this.
+  // Runs before the handlers: their responses include this header.
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     replaceTarget(request);
     if (isLeaving) response.setHeader("Connection", "close");
@@ -87,30 +87,27 @@ export async function listenHttp(
   return { ...listening, leave };
 }
 
-/**
- * Time that a connection may be idle. Longer than the minute after which proxies close theirs, so that none sends a
- * request on one that is being closed.
- */
+/** Idle timeout of a connection. Longer than the minute after which proxies close theirs, so that none sends a request on a closing connection. */
 const keepAliveMs = 65_000;
-/** Keep-alive that clients are sent, in seconds: a process that is handed over waits until they have let go of all. */
+/** Keep-alive timeout sent to clients, in seconds: in a hot restart, the old process waits until they have closed all connections. */
 const requestedKeepAliveSeconds = 5;
-/** Node closes an idle connection a second later than it says. */
+/** Node closes an idle connection a second later than announced. */
 const marginMs = 2_000;
 
-/** Time for which a newcomer to a process that is handed over, whose request is still on its way, is served as usual. */
+/** Time for which, in a hot restart, the old process serves new connections as usual if their request is still arriving. */
 const newcomersMs = 1_000;
 
-/** The side of a listener that `takeLeave` drives. */
+/** The part of a listener that `takeLeave` controls. */
 type Leaving = Readonly<{
-  /** From now on every answer asks its client to close the connection. */
+  /** From now on, every response tells its client to close the connection. */
   begin: () => void;
   hasClients: () => boolean;
-  /** Time that a client may keep its connection idle after that. */
+  /** Max time that a client may then keep its connection idle. */
   idleMs: number;
   pause: Pause;
 }>;
 
-/** Takes leave of a listener's clients before its idle connections are closed, so that no request meets a connection that is just being closed. */
+/** Drains a listener's clients before its idle connections are closed, so that no request arrives on a closing connection. */
 export async function takeLeave(
   { stopTaking }: Pick<HttpListener, "stopTaking">,
   { begin, hasClients, idleMs, pause: wait }: Leaving,
@@ -118,7 +115,7 @@ export async function takeLeave(
   const over = new AbortController();
   const waiting: Promise<void>[] = [];
   if (getSocketExchange().isHandedOver()) {
-    // The next process takes who comes from now on; whoever came just before is served as ever.
+    // The next process accepts new connections from now on; those accepted just before are served as usual.
     waiting.push(stopTaking());
     await wait(newcomersMs);
   }
@@ -128,7 +125,7 @@ export async function takeLeave(
   over.abort();
 }
 
-/** Programs that take different ones of several for the host would read a request differently (RFC 9112, section 3.2). */
+/** Programs that pick different Host headers would interpret a request differently (RFC 9112, section 3.2). */
 function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -141,7 +138,7 @@ function refuseSeveralHosts(): Response {
   return Response.json({ error: "several Host headers; send one" }, { status: 400, headers: { Connection: "close" } });
 }
 
-/** Starts any `node:http` server at the address that the options name; see {@link listenHttp}. */
+/** Starts any `node:http` server at the address in the options; see {@link listenHttp}. */
 export async function listen(server: Server, options: Omit<ListenOptions, "requestTimeoutMs">): Promise<HttpListener> {
   const { host, port, setting, connections } = options;
   const name = `${setting} ${formatAuthority(host, port)}`;
@@ -159,9 +156,9 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
   };
 }
 
-/** Sockets that take connections where many may come; more made newcomers wait no less. */
+/** Sockets per busy listener; more didn't shorten the wait of new connections. */
 const mostSockets = 16;
-/** Connections for each socket of a listener: a socket is a file descriptor, so that under a low limit, and for operators, one takes them all. */
+/** Connections per socket of a listener: a socket uses a file descriptor, so with a low limit, and for operators, a single socket accepts all. */
 const connectionsOfSocket = 32;
 
 function chooseSocketCount(connections: ListenerConnections | undefined): number {
@@ -187,10 +184,10 @@ function explainListenFailure(
   return error;
 }
 
-/** A connection whose last answer was on its way when the close began stays open, kept alive; it is closed when idle. */
+/** A connection whose last response was in flight when closing started stays open as keep-alive; it is closed once idle. */
 const idleCheckIntervalMs = 20;
 
-/** Time in which a request that has begun may become whole after the stop has begun; then it is answered 408. */
+/** Time for which an incomplete request may continue after shutdown starts; then it gets a 408. */
 const unfinishedMs = 1_000;
 
 async function close(

@@ -4,9 +4,9 @@ import { boundLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
 import { admitAlike, findListeningSocket } from "./raw-connections.ts";
 
-/** Address that a server listens on, and the number of its sockets. */
+/** The address of a server, and its number of sockets. */
 export type ListeningPlace = Readonly<{
-  /** Names the listener: a process that is handed over to takes the sockets that the listener of this name had before. */
+  /** Identifies the listener: in a hot restart, the new process inherits the sockets of the listener with this name. */
   name: string;
   host: string;
   /** 0 requests a free port. */
@@ -14,23 +14,23 @@ export type ListeningPlace = Readonly<{
   sockets: number;
 }>;
 
-/** Address that a server listens on. */
+/** The listening sockets of a server. */
 export type ListeningSockets = Readonly<{
   port: number;
-  /** Takes no more connections, and leaves those alone that were taken; resolves when these are closed. */
+  /** Stops accepting connections, and leaves accepted ones open; resolves when these are closed. */
   stopTaking: () => Promise<void>;
-  /** Takes no more connections, and waits until all that were taken are closed. */
+  /** Stops accepting connections, and waits until all accepted ones are closed. */
   close: () => Promise<void>;
 }>;
 
-/** As node:http takes its own connections. */
+/** Options that node:http uses for its own connections. */
 const asHttpTakes = { allowHalfOpen: true, noDelay: true };
 
 /**
- * Makes a `node:http` server take its connections over several sockets at one port. An event loop accepts one connection of each socket a
- * turn, whatever waits: with turns of 10 ms over one socket that is a hundred a second, the kernel's queue fills, and a newcomer waits for
- * seconds until it is connected. The kernel spreads connections over the sockets (SO_REUSEPORT, socket(7)), each with its own queue. A
- * system that can't do this (macOS) has one.
+ * Makes a `node:http` server accept connections over several sockets on one port. An event loop accepts one connection per socket and tick,
+ * however many wait: with ticks of 10 ms and one socket that is a hundred per second, the kernel's queue fills, and a new connection waits
+ * for seconds. The kernel distributes connections over the sockets (SO_REUSEPORT, socket(7)), each with its own queue. A system without
+ * support (macOS) uses one socket.
  *
  * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; nothing listens then.
  */
@@ -73,7 +73,7 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   return {
     port,
     stopTaking: async () => {
-      // By what every server does: node:http would end connections that are idle just now.
+      // Calls the base class's close: node:http's would also close currently idle connections.
       for (const one of taking) closing.set(one, closeServer(one, NetServer.prototype.close));
       await Promise.all(closing.values());
     },
@@ -81,7 +81,7 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   };
 }
 
-/** Listens on all sockets that were handed over, however many it would open itself: the kernel gives connections to each. */
+/** Listens on all inherited sockets, whatever the configured number: the kernel distributes connections to each. */
 async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): Promise<ListeningSockets> {
   const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): 
   return describeSockets((server.address() as AddressInfo).port, taking);
 }
 
-/** Takes connections for another server. */
+/** Creates a server that accepts connections for another server. */
 function createAcceptor(server: Server): NetServer {
   const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
   admitAlike(acceptor, server);
@@ -101,9 +101,9 @@ function createAcceptor(server: Server): NetServer {
 }
 
 /**
- * Fails as long as anybody listens there. A port that is shared is given to every process of the same user that wants to share it, without a
- * word, so that two Gatehouses would each get a part of the connections. It is looked at alone first: what is left is two that start within
- * the same millisecond. Port 0 needs no look, because the kernel gives none that somebody has.
+ * Fails while anything listens on the port. The kernel silently shares a reusable port among all processes of the same user that request
+ * sharing, so two Gatehouses would each get some of the connections. Therefore the port is first opened exclusively; the only race left is
+ * two starts within the same millisecond. Port 0 needs no check, because the kernel assigns only unused ports.
  */
 async function checkIsFree(host: string, port: number): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
@@ -115,7 +115,7 @@ function isUnsupported(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOTSUP";
 }
 
-/** Closes a server, and waits until the connections that it took itself are closed. */
+/** Closes a server, and waits until its accepted connections are closed. */
 function closeServer(server: NetServer, close = server.close): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error) => (error === undefined ? resolve() : reject(error));
@@ -124,10 +124,10 @@ function closeServer(server: NetServer, close = server.close): Promise<void> {
 }
 
 /**
- * Makes a server listen, and listens to its errors for as long as it lives: one that can't take a connection, because no descriptor or
- * buffer is left, goes on without it. Node ends a process for an error that nobody listens to.
+ * Makes a server listen, and handles its errors for its lifetime: a server that can't accept a connection, because no descriptor or buffer
+ * is left, continues. Node exits on an unhandled error event.
  *
- * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; it may be tried again with the same server.
+ * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; the same server may retry.
  */
 export async function beginListening(server: NetServer, where: ListenOptions | SocketHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -2,10 +2,10 @@ import { lookup as lookUpBySystem, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { pause } from "../time.ts";
 
-/** Nobody said what address a name has: whoever has the name was not asked, and is not to blame. */
+/** No name server returned the address of a name: the named host was not contacted, and is not at fault. */
 export class UnresolvedNameError extends Error {
   override readonly name = "UnresolvedNameError";
-  /** The system's own code of it, "temporary failure in name resolution". */
+  /** The system's code for "temporary failure in name resolution". */
   readonly code = "EAI_AGAIN";
   readonly hostname: string;
 
@@ -15,28 +15,28 @@ export class UnresolvedNameError extends Error {
   }
 }
 
-/** The system's lookup of a name's addresses. */
+/** The system's address lookup. */
 type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
   answer: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-/** Every name by which this host is itself (RFC 6761, section 6.3). */
+/** The addresses of `localhost` names (RFC 6761, section 6.3). */
 const loopback: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];
 
-/** Time that the lookup of a name may take before its last known address is used again. */
+/** Time limit of a lookup before the name's last known address is reused. */
 const reuseAfterMs = 500;
-/** Most names whose addresses are remembered; those first found go first. */
+/** Max names whose addresses are remembered; the first found are evicted first. */
 const namesMax = 256;
 
 /**
- * Creates a lookup for sockets. The system's own waits in one of few threads for as long as a name server is silent, ten seconds and more,
- * and other names wait behind it. So a name is requested once at a time however many want it; one that had an address keeps it while no
- * server answers; and `localhost` is never looked up. A name that a server denies (`ENOTFOUND`) is reported as denied.
+ * Creates a lookup for sockets. The system's own lookup blocks one of few threads while a name server is silent, for ten seconds and more,
+ * and other names queue behind it. Therefore concurrent lookups of a name share one request; a name with a known address keeps it while no
+ * server responds; and `localhost` is never looked up. A name that a server denies (`ENOTFOUND`) is reported as denied.
  */
 export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>): LookupFunction {
   const known = new Map<string, readonly LookupAddress[]>();
@@ -92,17 +92,17 @@ function buildNoAddressError(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${hostname} has no address of the family that is wanted`), { code: "ENOTFOUND" });
 }
 
-/** The lookup of this process, whose threads all its sockets share. */
+/** The lookup of this process, whose threads are shared by all its sockets. */
 export const lookupName = createNameLookup({ lookUp: lookUpBySystem });
 
-/** A lookup of one connection. */
+/** The lookup of a connection. */
 type WatchedLookup = Readonly<{
   lookup: LookupFunction;
-  /** The name that nobody has answered for yet; undefined when none is requested. */
+  /** The name whose lookup is pending; undefined if none is. */
   pending: () => string | undefined;
 }>;
 
-/** Creates {@link lookupName} for one connection, so that whoever gives up waiting knows whether it was for a name. */
+/** Creates {@link lookupName} for one connection, so that a caller that times out knows whether it was waiting for a lookup. */
 export function watchLookup(): WatchedLookup {
   let pending: string | undefined;
   return {

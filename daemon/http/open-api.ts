@@ -2,48 +2,48 @@ import { z } from "zod";
 import { version } from "../version.ts";
 import type { App } from "./app.ts";
 
-/** Path of the document that describes what a listener answers. */
+/** Path of the document that describes a listener's API. */
 export const openApiPath = "/openapi.json";
 
-/** Response of an operation under one status. */
+/** Response of an operation for a status. */
 export type ApiAnswer = Readonly<{
   description: string;
   /** Schema of a JSON body. */
   body?: z.ZodType;
-  /** Media type of a body that is not JSON, or the types that `Accept` chooses from. */
+  /** Media type of a non-JSON body, or the types to choose from by `Accept`. */
   text?: string | readonly string[];
 }>;
 
-/** A header that a caller may send, or a part of the path that it has to fill in. */
+/** An optional request header, or a required path parameter. */
 export type ApiParameter = Readonly<{ name: string; description: string }>;
 
-/** Credentials of a caller; either is one header. */
+/** Credentials of a caller, each in one header. */
 export type ApiSecurity = "bearer" | "apiKey";
 
-/** One method of one path, as in OpenAPI. */
+/** One method of a path, as in OpenAPI. */
 export type ApiOperation = Readonly<{
   method: "get" | "post";
-  /** With each part that a caller fills in as `{name}`. */
+  /** With path parameters as `{name}`. */
   path: string;
   summary: string;
   description?: string;
-  /** Parameters that the path's `{name}`s stand for. */
+  /** Parameters for the path's `{name}`s. */
   pathParameters?: readonly ApiParameter[];
   headers?: readonly ApiParameter[];
-  /** Schema of the JSON body that has to be sent. */
+  /** Schema of the required JSON body. */
   body?: z.ZodType;
-  /** Any of these lets a caller in. */
+  /** Any of these authorizes a caller. */
   security?: readonly ApiSecurity[];
-  /** Another listener than the one that serves the document. */
+  /** A listener other than the one that serves the document. */
   server?: Readonly<{ url: string; description: string }>;
-  /** By status; what else may come is `{error}`. */
+  /** By status; other responses are `{error}`. */
   answers: Readonly<Record<number, ApiAnswer>>;
 }>;
 
 /** Operations of a listener. */
 export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
 
-/** Body of an answer to a request that is refused, or fails. */
+/** Response body of a rejected or failed request. */
 export const errorBody = z.object({ error: z.string(), requestId: z.string().optional() });
 
 const securitySchemes = {
@@ -58,7 +58,7 @@ const itself: ApiOperation = {
   answers: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
 };
 
-/** Makes the OpenAPI 3.1 document of a listener. */
+/** Builds the OpenAPI 3.1 document of a listener. */
 export function buildOpenApiDocument({ title, description, operations }: Api) {
   const all = [...operations, itself];
   const used = new Set(all.flatMap(({ security = [] }) => security));
@@ -121,7 +121,7 @@ function buildResponseObject({ description, body, text }: ApiAnswer) {
 
 function buildJsonContent(schema: z.ZodType) {
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
-    // A later version may add fields.
+    // Allows later versions to add fields.
     override: ({ jsonSchema: made }) => {
       if (made.additionalProperties === false) delete made.additionalProperties;
     },

@@ -3,12 +3,12 @@ import { Registry, type Metric, type OpenMetricsContentType } from "prom-client"
 /** The media type of Prometheus's text format with exemplars. */
 export const openMetricsType = "application/openmetrics-text";
 
-/** A metric as prom-client writes it; its declarations leave out the word for its type. */
+/** A metric as prom-client serializes it; its declarations omit the type. */
 type Written = Metric & Readonly<{ name: string; type: unknown }>;
 
 /**
- * Writes a registry as OpenMetrics 1.0 text, in which a bucket may carry an exemplar. The registry's own `setContentType` renames its counters for good, so
- * that the plain format would be wrong from then on.
+ * Renders a registry as OpenMetrics 1.0 text, in which a bucket may include an exemplar. The registry's own `setContentType` renames its
+ * counters permanently, which would break the plain format from then on.
  */
 export async function renderOpenMetrics(metrics: Registry): Promise<Readonly<{ text: string; contentType: string }>> {
   const open = new Registry<OpenMetricsContentType>();
@@ -19,7 +19,7 @@ export async function renderOpenMetrics(metrics: Registry): Promise<Readonly<{ t
   return { text: await open.metrics(), contentType: open.contentType };
 }
 
-/** Names a counter as its family: OpenMetrics takes `_total` for a suffix, which prom-client puts back. */
+/** Renames a counter to its family name: OpenMetrics treats `_total` as a suffix, which prom-client adds again. */
 function nameByFamily(counter: Written): Metric {
   const get = async () => {
     const values = await counter.get();

@@ -5,7 +5,7 @@ import type { ApiOperation } from "./open-api.ts";
 import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
-/** One check of `/readyz` and `/startupz`. */
+/** A check of `/readyz` and `/startupz`. */
 export const checkBody = z.object({
   ok: z.boolean(),
   message: z.string(),
@@ -29,7 +29,7 @@ const configurationBody = z.object({
   ),
 }) satisfies z.ZodType<ConfigurationInUse>;
 
-/** Routes of every service's listener for operators. */
+/** Routes of every service's operator listener. */
 export const operationsApi: readonly ApiOperation[] = [
   {
     method: "get",

@@ -11,14 +11,14 @@ import { addOpenApiRoute, type Api } from "./open-api.ts";
 import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
-/** Bodies that the listener takes; none of its routes needs one. */
+/** Body limit of the listener; none of its routes needs a body. */
 const bodyLimitBytes = 1_024;
 const plainType = "text/plain";
 
-/** Sources of what the listener for operators answers. */
+/** Sources of the operator listener's responses. */
 type OperationsSources = Readonly<{
   metrics: Registry;
-  /** Whether `/metrics` has exemplars for whoever requests OpenMetrics. */
+  /** Whether `/metrics` includes exemplars for clients that request OpenMetrics. */
   hasExemplars?: boolean;
   readiness: () => Readiness;
   /** Absent: there is no `/configuration`. */
@@ -26,10 +26,10 @@ type OperationsSources = Readonly<{
 }>;
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics` at their own address, for a service whose other port is for the public. Requests here
- * are not measured: the service's own series stay about its own traffic.
+ * Serves `/livez`, `/readyz` and `/metrics` at their own address, for a service whose other port is public. These requests are not
+ * measured: the service's metrics cover only its own traffic.
  *
- * @throws {StartupError} when the port is taken or the address is not this machine's.
+ * @throws {StartupError} when the port is in use or the address is not this machine's.
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
@@ -43,7 +43,7 @@ export async function listenForOperations(
     Readonly<{
       log: Logger;
       mask: Mask;
-      /** Description that it serves at `/openapi.json`. */ api: Api;
+      /** The API description served at `/openapi.json`. */ api: Api;
       /** Adds the service's page. */ addPage?: (app: App, sources: OperationsSources) => void;
     }>,
 ): Promise<LeavingListener> {
@@ -58,9 +58,9 @@ export async function listenForOperations(
 }
 
 /**
- * Adds what an operator's tools read from every service: `/livez` (the process runs), `/readyz` (it is fit for traffic; 503 with the
- * reason when not; `degraded` with 200 and the reason where something that it can do without for a while fails), `/metrics` (Prometheus text, or OpenMetrics where there are exemplars) and
- * `/configuration` (digests of the settings and files that it runs with).
+ * Adds the operator routes of every service: `/livez` (the process runs), `/readyz` (it is ready for traffic; 503 with the reason if not;
+ * `degraded` with 200 and the reason if a dependency that it can temporarily do without fails), `/metrics` (Prometheus text, or OpenMetrics
+ * if there are exemplars) and `/configuration` (digests of its active settings and files).
  */
 export function addOperationsRoutes(
   app: App,
@@ -94,17 +94,17 @@ export function addOperationsRoutes(
   });
 }
 
-/** Settings and files that a running service uses, to be compared with those of its deployment. */
+/** Settings and files of a running service, for comparison with those of its deployment. */
 export type ConfigurationInUse = Readonly<{
   service: string;
   version: string;
-  /** Digest of the environment that it was started with (`digestSettings`). */
+  /** Digest of the environment at startup (`digestSettings`). */
   settingsSha256: string;
-  /** The files that it reads again as they change. */
+  /** The hot-reloaded files. */
   files: readonly FileInForce[];
 }>;
 
-/** Converts the configuration to JSON: the problems of a file become one text. */
+/** Converts the configuration to JSON: joins a file's problems into one text. */
 function toDocument({ files, ...configuration }: ConfigurationInUse): object {
   return {
     ...configuration,

@@ -3,13 +3,13 @@ import { BlockList, Socket, type Server as NetServer, type SocketAddress } from 
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
- * Code that rests on Node's internals, which are undocumented: an accepted socket and a request hand on what they read
- * by their `push`, a server serves a connection by its "connection" listeners, it checks its `blockList` before it
- * makes a socket, its listening socket is its `_handle`, which can be sent to another process as it is, and a socket's handle
- * reads into a buffer of ours once the socket has that and a callback under two symbols. All of it stands here; the tests fail when Node changes.
+ * Code that depends on undocumented Node internals: an accepted socket and a request forward their input by `push`; a server serves
+ * connections through its "connection" listeners; it checks its `blockList` before it creates a socket; its listening socket is its
+ * `_handle`, which can be sent to another process unchanged; a socket's handle reads into our buffer once the socket has that and a
+ * callback under two symbols. All such code is in this file; the tests fail when Node changes.
  */
 
-/** The socket that a server listens on. A server itself can be sent to another process, too, but would begin to take connections there. */
+/** Returns the socket that a server listens on. A server itself can also be sent to another process, but would start to accept connections there. */
 export function findListeningSocket(server: NetServer): SocketHandle {
   return (server as NetServer & Readonly<{ _handle: SocketHandle }>)._handle;
 }
@@ -18,8 +18,8 @@ export function findListeningSocket(server: NetServer): SocketHandle {
 export type ServeConnection = (socket: Socket) => void;
 
 /**
- * Puts something before whoever serves a server's connections: it gets every new one first, and gives on to `behind` what it does not
- * serve itself. To be called before the server listens; what is put there last comes first.
+ * Installs a handler before a server's existing connection handlers: it gets every new connection first, and passes those that it doesn't
+ * serve to `behind`. Call it before the server listens; the last handler installed runs first.
  */
 export function putBefore(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
   const listeners = server.listeners("connection");
@@ -32,7 +32,7 @@ export function putBefore(server: Server, before: (behind: ServeConnection) => S
   );
 }
 
-/** Check that a server makes before it makes a socket of a connection that it has accepted. */
+/** A server's check before it creates a socket for an accepted connection. */
 class Admission extends BlockList {
   readonly #mayCome: (remoteAddress: string) => boolean;
 
@@ -47,34 +47,34 @@ class Admission extends BlockList {
 }
 
 /**
- * Checks a connection before a server makes a socket of it; one that may not come is closed without a word, which costs a fifth of a socket and
- * of what serves it. Node gives a server such a list when it is created, and a `node:http` server none.
+ * Checks a connection before a server creates a socket for it; a rejected one is closed without a response, at a fifth of the cost of a
+ * socket and its handlers. Node accepts such a list when a server is created, but not for a `node:http` server.
  */
 export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
   Object.assign(server, { blockList: new Admission(mayCome) });
 }
 
-/** Makes a server that takes connections for another one check as that does. */
+/** Makes a server that accepts connections for another one apply the same check. */
 export function admitAlike(server: NetServer, other: NetServer): void {
   Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }
 
-/** Steers the reading of a socket whose reads were taken. */
+/** Controls a socket's diverted reads. */
 export type SocketReads = Readonly<{
-  /** Goes on after `received` answered false. */
+  /** Resumes reading after `received` returned false. */
   resume: () => void;
-  /** Gives the reading back to the socket's stream. */
+  /** Returns reading to the socket's stream. */
   release: () => void;
 }>;
 
 const nothing = Buffer.alloc(0);
 
-/** Most bytes of one read. */
+/** Max bytes per read. */
 const readBytes = 65_536;
-/** Memory of all diverted reads: one ends before the next begins. */
+/** Buffer shared by all diverted reads: one read ends before the next starts. */
 const readBuffer = Buffer.allocUnsafeSlow(readBytes);
 
-/** Symbols under which a socket has the buffer that it reads into, and what is called then; undefined if this Node has others. */
+/** Symbols of a socket's read buffer and read callback; undefined if this Node version has different ones. */
 const readInto = findReadSymbols();
 
 function findReadSymbols(): Readonly<{ buffer: symbol; callback: symbol }> | undefined {
@@ -85,7 +85,7 @@ function findReadSymbols(): Readonly<{ buffer: symbol; callback: symbol }> | und
 
 type ReadingHandle = Readonly<{ useUserBuffer?: (buffer: Buffer) => void }>;
 
-/** Has a socket read into the buffer of all; each read goes to `received`, and false ends the reading until somebody reads again. */
+/** Makes a socket read into the shared buffer; each read calls `received`, and false stops reading until reads resume. */
 function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): void {
   const handle = (socket as Socket & Readonly<{ _handle?: ReadingHandle | null }>)._handle;
   if (readInto === undefined || handle?.useUserBuffer === undefined) return;
@@ -96,16 +96,16 @@ function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): v
 }
 
 /**
- * Takes what an accepted socket reads before it goes through the socket's stream, as `onread` does for a socket that connects; Node has no
- * such option for a server's sockets. The stream's part, a buffer for each read that is looked after and a tick, is a good part of what a
- * short request costs. Its end and its errors come as ever. `received` answers false to be given no more until `resume`. The bytes that it gets
- * are overwritten by the next ones, of whatever socket: what is to stay is copied.
+ * Diverts an accepted socket's reads before they pass through its stream, as `onread` does for a client socket; Node has no such option for
+ * a server's sockets. The stream's overhead, a garbage-collected buffer and a tick per read, is a large part of a short request's cost. End
+ * and error events are unaffected. `received` returns false to pause until `resume`. The next read, of any socket, overwrites its bytes:
+ * copy what must be retained.
  */
 export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean): SocketReads {
   let isStopped = false;
   let isReleased = false;
   const push = socket.push.bind(socket);
-  // An empty piece ends the stream's read, so that it reads again.
+  // An empty chunk ends the stream's read, so that it reads again.
   const readAgain = () => void push(nothing);
   const receive = (bytes: Buffer) => {
     isStopped = !received(bytes) && !isReleased;
@@ -135,17 +135,18 @@ function copyBytes(bytes: Buffer): Buffer {
   return own;
 }
 
-/** Gives bytes to whoever reads a socket, as if they had come now. */
+/** Pushes bytes back to the reader of a socket, as if they had just arrived. */
 export function returnRead(socket: Socket, bytes: Buffer): void {
   socket.push(bytes);
 }
 
-/** Bytes of a body that are handed on together; a chunk of so many is handed on as it is. */
+/** Bytes of a body forwarded at once; a chunk of at least this size is forwarded unchanged. */
 const gatheredBytes = 16_384;
 
 /**
- * Gathers the chunks of request bodies before anything reads them. Each chunk that a web stream hands on costs some 20 µs and 200 bytes: a body
- * in chunks, or packets, of a byte would take a thousand times the CPU and memory of one that comes whole. Gathered, it takes what its bytes do.
+ * Gathers the chunks of request bodies before anything reads them. Each chunk through a web stream costs some 20 µs and 200 bytes: a body
+ * in one-byte chunks, or packets, would take a thousand times the CPU and memory of a body in one piece. Gathered, the cost depends on its
+ * size.
  */
 export function gatherChunks(server: Server): void {
   server.prependListener("request", (incoming: IncomingMessage) => gather(incoming));
@@ -161,7 +162,7 @@ function gather(incoming: IncomingMessage): void {
     length = 0;
     return whole === undefined || push(whole);
   };
-  // What the parser calls for each chunk (node:http hands bodies to their readers by it), with null at the end.
+  // The parser calls this for each chunk (node:http passes bodies to their readers by it), with null at the end.
   incoming.push = (chunk: Buffer | null): boolean => {
     if (chunk === null) {
       handOn();
@@ -182,7 +183,7 @@ function gather(incoming: IncomingMessage): void {
   };
 }
 
-/** Returns a buffer with room for `needed` bytes that begins with the first `used` of another one. */
+/** Returns a buffer of at least `needed` bytes that starts with the first `used` bytes of another one. */
 function growBuffer(buffer: Buffer | undefined, used: number, needed: number): Buffer {
   if (buffer !== undefined && needed <= buffer.length) return buffer;
   const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * used)));

@@ -4,9 +4,9 @@ import { formatAuthority } from "./address.ts";
 const absoluteTarget = /^https?:\/\/([^/?#]*)([^]*)$/i;
 
 /**
- * Replaces an absolute target by its path, byte for byte, and the Host header by the target's host, which counts in its place (RFC 9112, section
- * 3.2.2). A request of HTTP/1.0 may have no Host header, as checks of HAProxy have none: then it is for the address that its
- * client has connected to.
+ * Replaces an absolute target by its path, byte for byte, and the Host header by the target's host, which takes precedence (RFC 9112,
+ * section 3.2.2). An HTTP/1.0 request may lack a Host header, as HAProxy's checks do: it then targets the address that its client connected
+ * to.
  */
 export function replaceTarget(request: IncomingMessage): void {
   const { headers, socket, url = "" } = request;
@@ -19,12 +19,12 @@ export function replaceTarget(request: IncomingMessage): void {
   }
 }
 
-/** Converts a socket's address to the form that it has in a URL: IPv4 also where it is mapped into IPv6, and IPv6 without its zone. */
+/** Converts a socket's address to its URL form: IPv4-mapped IPv6 becomes IPv4, and IPv6 loses its zone. */
 function toUrlAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
-/** Sets the Host header where it is read: among the headers by their names, and among those that came. */
+/** Sets the Host header in both parsed and raw headers. */
 function setHost({ headers, rawHeaders }: IncomingMessage, host: string): void {
   headers.host = host;
   const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "host");

@@ -3,7 +3,7 @@ import { pageLinks } from "./page-links.ts";
 import { positiveInteger, yesOrNo, allowedHosts, host, milliseconds, port } from "../settings/types.ts";
 import { section } from "../settings/settings.ts";
 
-/** Settings of a service about its clients' connections, for one of its sections. */
+/** Settings for client connections, as part of a service's section. */
 export const connectionSettings = {
   connections: positiveInteger
     .default(20_000)
@@ -25,7 +25,7 @@ export const connectionSettings = {
     ),
 } as const;
 
-/** The bounds of a service's connections, as its settings have them. */
+/** Connection limits of a service, as parsed from its settings. */
 export type ConnectionSettings = Readonly<{
   connections: number;
   connectionsPerAddress: number;
@@ -39,7 +39,7 @@ export const networks = z
   .max(64)
   .meta({ expected: "up to 64 IP addresses or CIDR ranges, separated by commas" });
 
-/** Settings of a listener about the proxies before it, for one of its service's sections. */
+/** Settings for the proxies in front of a listener, as part of a service's section. */
 export const proxySettings = {
   trustedProxies: networks
     .default([])
@@ -63,7 +63,7 @@ export const proxySettings = {
     .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2"),
 } as const;
 
-/** The proxies before a listener, as its settings have them. */
+/** Proxies in front of a listener, as parsed from its settings. */
 export type ProxySettings = Readonly<{
   trustedProxies: readonly string[];
   forwardedHeader: "x-forwarded-for" | "forwarded";
@@ -71,7 +71,7 @@ export type ProxySettings = Readonly<{
   proxyProtocol: boolean;
 }>;
 
-/** Defines the section `operations` of a service whose probes and metrics have their own listener; see `listenForOperations`. */
+/** Defines the `operations` section of a service with a separate listener for probes and metrics; see `listenForOperations`. */
 export function defineOperationsSettings(options: Readonly<{ port: number; nothing: string }>) {
   return section({
     host: host

@@ -1,7 +1,7 @@
-/** A client's place in a distributed trace, well-formed (W3C Trace Context): it is passed on to the node, and spans continue it. */
+/** A client's well-formed trace context (W3C Trace Context): forwarded to the node, and continued by spans. */
 export type TraceContext = Readonly<{ traceparent: string; tracestate: string | undefined }>;
 
-/** Bounds of `tracestate` that is passed on (W3C Trace Context, section 3.3.1): what is longer is left out as a whole. */
+/** Limits of a forwarded `tracestate` (W3C Trace Context, section 3.3.1): a longer one is dropped entirely. */
 const stateLength = 512;
 const stateMembers = 32;
 
@@ -9,8 +9,8 @@ const parent = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da
 const stateMember = /^[a-z\d][a-z\d_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
 /**
- * Reads the headers of a trace; undefined without a well-formed `traceparent`, without which `tracestate` means nothing. Nothing
- * else of a client's headers reaches the node.
+ * Reads the trace headers; undefined without a well-formed `traceparent`, without which `tracestate` is meaningless. No other client header
+ * reaches the node.
  */
 export function readTraceContext(
   traceparent: string | undefined,
@@ -20,7 +20,7 @@ export function readTraceContext(
   return { traceparent, tracestate: parseState(tracestate) };
 }
 
-/** Formats the headers of a trace for a request to the node, each line with its end. */
+/** Formats the trace headers for a request to the node, each line with its terminator. */
 export function formatTraceHeaders({ traceparent, tracestate }: TraceContext): string {
   const state = tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`;
   return `traceparent: ${traceparent}\r\n${state}`;

@@ -1,21 +1,21 @@
 import type { LogEvent } from "./events/all-events.ts";
 import type { EventFacts, Logger } from "./log.ts";
 
-/** Lines of one kind that are written within a time; those beyond are counted. */
+/** Max lines of one kind per interval; further ones are only counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
-/** Writes lines that clients cause: a message is one of a few constants, and the facts distinguish one line of it from another. */
+/** Writes lines caused by clients: the message is one of a few constants, and the facts distinguish its lines. */
 export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventFacts<LogEvent<Level>>, message: string) => void;
 }>;
 
-/** Enough to see what happens and to whom: two lines a second, some 50 MB a day, however many clients cause them. */
+/** Enough to see what happens and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
 export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
 
 /**
- * Bounds the lines that clients can cause, or whoever sends enough of the right requests fills the disk. Of each message so many lines are
- * written in a time; then one more line says how many there were besides (`omitted`, in the last `withinMs`). A process that ends does not
- * report the last of them; metrics count each.
+ * Limits the lines that clients can cause, so that a client can't fill the disk with the right requests. Writes a limited number of lines
+ * per message and interval, then one more line with the number omitted (`omitted`, in the last `withinMs`). A process that exits doesn't
+ * report its last omitted lines; metrics count them all.
  */
 export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
@@ -39,10 +39,10 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
   };
 }
 
-/** For lines about money that moved: more than are settled in any such time, since each should stand in the log. */
+/** For lines about settled payments: more than can settle in that time, since each should be logged. */
 export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 
-/** Bounds lines of one kind that are written by something else than a log. */
+/** Limits lines of one kind that are not written to a log. */
 export function boundLines(
   { lines, everyMs }: LineBound,
   report: (omitted: number) => void,

@@ -1,21 +1,21 @@
 import type { Writable } from "node:stream";
 
-/** Most bytes that wait for a reader: some minutes of a busy service's log, and little compared with its memory. */
+/** Max bytes buffered for a reader: some minutes of a busy service's log, and little compared with its memory. */
 const waitingBytesMax = 4 * 1024 * 1024;
 
-/** Handling of lines that are not written. */
+/** Handlers for lines that are not written. */
 export type OutputLosses = Readonly<{
-  /** Lines were dropped for want of a reader; called once there is room again, before the next line. */
+  /** Called after lines were dropped because the reader was too slow, once there is space again, before the next line. */
   dropped: (lines: number) => void;
-  /** A line could not be written; called for the first. */
+  /** Called for the first line that could not be written. */
   failed: (error: Error) => void;
 }>;
 
 const heard = new WeakSet<Writable>();
 
 /**
- * Lets a stream fail without ending the process: a reader that is gone, or a disk that is full, is no reason to stop what is written about. Who
- * has to know of it takes the error from `write`.
+ * Keeps the process alive when a stream fails: a closed reader or a full disk is no reason to stop the service. Callers that need the error
+ * get it from `write`.
  */
 export function outlivesReader(stream: Writable): void {
   if (heard.has(stream)) return;
@@ -24,8 +24,8 @@ export function outlivesReader(stream: Writable): void {
 }
 
 /**
- * Writes lines for a reader that may be slow or gone, without ever waiting for it: a log must not hold up what it is about. What does not
- * fit is dropped and counted.
+ * Writes lines to a reader that may be slow or closed, without ever waiting: a log must not block the service. Lines that don't fit are
+ * dropped and counted.
  */
 export function createBoundedOutput(
   stream: Writable,

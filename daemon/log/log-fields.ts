@@ -3,17 +3,17 @@ import { logEvents, type LogEvent } from "./events/all-events.ts";
 import { version } from "../version.ts";
 
 /**
- * The fields of a line, named as the Elastic Common Schema does (https://www.elastic.co/docs/reference/ecs). Names are dotted and not nested, as its
- * loggers write them; facts that it has no name for stand in one object, so that none takes a name of the schema for something else.
+ * The fields of a line, named by the Elastic Common Schema (https://www.elastic.co/docs/reference/ecs). Names are dotted, not nested, as
+ * its loggers write them; facts without an ECS field go into a single object, to avoid clashes with ECS names.
  */
 export const ecsVersion = "8.17.0";
 
-/** Fields that are the same in all lines of a service. */
+/** Creates the fields shared by all lines of a service. */
 export function createBaseFields(service: string): Readonly<Record<string, string>> {
   return { "ecs.version": ecsVersion, "service.name": service, "service.version": version };
 }
 
-/** Keys whose values never reach a line, among an event's facts and up to two levels down. */
+/** Keys whose values are never logged, in an event's facts and up to two levels below. */
 export const neverLogged: readonly string[] = [
   "privateKey",
   "signature",
@@ -24,14 +24,14 @@ export const neverLogged: readonly string[] = [
   "rawTransaction",
 ];
 
-/** Facts that the schema has a name for. */
+/** Facts that have an ECS field. */
 const named: Readonly<Record<string, string>> = {
   requestId: "http.request.id",
   traceId: "trace.id",
   spanId: "span.id",
 };
 
-/** Converts an event's facts to fields: its name with its runbook, its error, what has a name in the schema, and the rest. */
+/** Converts an event's facts to fields: its name and runbook, its error, the facts with an ECS field, and the rest. */
 export function toFields(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { event, err, ...others } = facts;
   const fields: Record<string, unknown> = typeof event === "string" ? buildEventFields(event) : {};
@@ -59,7 +59,7 @@ function buildEventFields(event: string): Record<string, unknown> {
 
 function buildErrorFields(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { "error.message": String(error) };
-  // With the causes in its message and stack.
+  // Includes the causes in message and stack.
   const { type, message, stack } = stdSerializers.err(error);
   const { code } = error as NodeJS.ErrnoException;
   const coded = typeof code === "string" || typeof code === "number" ? { "error.code": String(code) } : {};

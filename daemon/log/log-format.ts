@@ -1,17 +1,17 @@
 import type { DestinationStream } from "pino";
 import { parseJson } from "../json-rpc.ts";
 
-/** Formats of a log: one JSON object a line for programs, or lines for a person; auto chooses the latter on a terminal. */
+/** Log formats: one JSON object a line for programs, or readable lines; auto selects the latter on a terminal. */
 export const logFormats = ["auto", "json", "pretty"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-/** Stream that a log is written to, as far as its format depends on it. */
+/** The log's output stream; only whether it is a terminal affects the format. */
 type LogReader = Readonly<{ isTTY?: boolean }>;
 
 /**
- * Creates a function that turns a JSON line of a log into lines for a person, if the format and the reader want that:
- * local time, level, message and facts on one, an error on more. Undefined if the lines stay JSON. Loaded only if they
- * do not, because a service without a terminal has no use for it. Colours follow `NO_COLOR` (https://no-color.org).
+ * Creates a function that converts a JSON log line to readable lines, if the format and the reader require it: local time, level, message
+ * and facts on one line, an error on more. Undefined if lines stay JSON. Loaded only on demand, because a service without a terminal
+ * doesn't need it. Colours follow `NO_COLOR` (https://no-color.org).
  */
 export async function formatPrettyLines(
   format: LogFormat,
@@ -28,7 +28,7 @@ export async function formatPrettyLines(
   return (line) => pretty(toShown(line));
 }
 
-/** Picks what a person is shown of a line: its fields under short names, without those that are the same in all lines. */
+/** Selects the readable fields of a line: under short names, without those shared by all lines. */
 function toShown(line: string): string | Record<string, unknown> {
   const fields = line.startsWith("{") ? parseJson(line) : undefined;
   if (!isLine(fields)) return line;
@@ -42,13 +42,13 @@ function toShown(line: string): string | Record<string, unknown> {
   const { "error.type": type, "error.message": failure, "error.stack_trace": stack } = others;
   const problem =
     failure === undefined ? {} : isSystemError(others) ? { failure } : { err: { type, message: failure, stack } };
-  // The message says what the condition of the event says.
+  // The message repeats the event's condition.
   const facts = { ...gatehouse, condition: undefined };
   const shown = { level, time, msg, event, runbook, requestId, traceId, ...facts, ...problem };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
-/** Whether an error is the system's, such as ECONNREFUSED, whose stack shows Node's own functions alone. */
+/** Checks whether an error is the system's, such as ECONNREFUSED, whose stack contains only Node's own functions. */
 function isSystemError({ "error.code": code }: Readonly<Record<string, unknown>>): boolean {
   return typeof code === "string" && /^E[A-Z]+$/.test(code);
 }
@@ -59,7 +59,7 @@ function isLine(fields: unknown): fields is Line {
   return typeof fields === "object" && fields !== null && "log.level" in fields && "@timestamp" in fields;
 }
 
-/** Writes to a destination what a function makes of each line. */
+/** Writes the result of a function for each line to a destination. */
 export function rewriteLines(output: DestinationStream, rewrite: (line: string) => string): DestinationStream {
   return { write: (line) => output.write(rewrite(line)) };
 }

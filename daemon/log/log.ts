@@ -6,20 +6,21 @@ import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
 import { rewriteLines } from "./log-format.ts";
 import type { Mask } from "../secrets/mask.ts";
 
-/** Facts of an event that has a name, of a level. */
+/** Facts of a named event of a level. */
 export type EventFacts<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
 
-/** Writes a line of an event. */
+/** Writes an event's line. */
 type Write<Name extends LogEvent> = (facts: EventFacts<Name>, message: string) => void;
 
-/** Writes a line that may be of an event, and that nobody has to look for. */
+/** Writes a line, with or without an event, that needs no operator action. */
 type WriteFreely<Name extends LogEvent> = {
   (facts: Readonly<{ event?: Name; err?: unknown; [fact: string]: unknown }>, message: string): void;
   (message: string): void;
 };
 
 /**
- * The log of a service. What a person may have to act on is an event of `events/all-events.ts`, which has its level: a line of another does not compile.
+ * The log of a service. Anything that an operator may have to act on is an event in `events/all-events.ts` with a fixed level: logging it
+ * at another level doesn't compile.
  */
 export type Logger = {
   level: string;
@@ -28,14 +29,14 @@ export type Logger = {
   warn: Write<LogEvent<"warn">>;
   info: WriteFreely<LogEvent<"info">>;
   debug: WriteFreely<never>;
-  /** Creates a log with a level of its own, to the same destination. */
+  /** Creates a log with its own level and the same destination. */
   child: (bindings: Readonly<Record<string, never>>, options: Readonly<{ level: string }>) => Logger;
 };
 
 /**
  * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the fields of
- * `log-fields.ts`, no host name or process id; `pretty` makes other lines of them. What `mask` knows is in no line. A reader of standard output that is slow or gone holds nothing up: see
- * {@link createBoundedOutput}.
+ * `log-fields.ts`, without host name or process id; `pretty` reformats the lines. `mask` removes secrets from every line. A slow or closed
+ * reader of standard output blocks nothing: see {@link createBoundedOutput}.
  */
 export function createLog(
   options: Readonly<{
@@ -66,7 +67,7 @@ export function createLog(
         log.warn(facts, "lines of this log were dropped: nothing read standard output");
       },
       failed: ({ message }) => {
-        // Its reader is gone as well, as a rule.
+        // Its reader has usually closed as well.
         outlivesReader(process.stderr);
         process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
       },

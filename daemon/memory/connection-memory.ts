@@ -1,20 +1,20 @@
 import type { MemoryBudget, MemoryHolder } from "./memory-budget.ts";
 
-/** Address that a connection's bytes count for, and the way to end the connection. */
+/** The address to which a connection's bytes are charged, and a function to close the connection. */
 export type ConnectionMemoryOwner = Readonly<{
-  /** The address that its bytes count for: asked when it begins to hold some. */
+  /** The address to which its bytes are charged, read when it first acquires some. */
   address: () => string;
-  /** Ends the connection at once, because others need what it holds. */
+  /** Closes the connection at once to free its memory for others. */
   cut: () => void;
 }>;
 
-/** Accounting of the bytes that an answer or a call holds. */
+/** Accounting of the bytes that a response or a call holds. */
 export type HeldBytes = Pick<ConnectionMemory, "hold" | "tryAcquire" | "release">;
 
 /** Accounting of bytes that wait for a client to read them, or to send the rest. */
 export type ClientBytes = HeldBytes & Pick<ConnectionMemory, "waits">;
 
-/** The bytes that are held for one connection. */
+/** The bytes held for a connection. */
 export class ConnectionMemory implements MemoryHolder, Disposable {
   readonly #budget: MemoryBudget;
   readonly #owner: ConnectionMemoryOwner;
@@ -37,9 +37,9 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return this.#waitingBytes > 0;
   }
 
-  /** So many bytes more, or less, of those that are held wait for the client itself. */
+  /** Adjusts the number of held bytes that wait for the client itself. */
   waits(bytes: number): void {
-    // Who takes something shows that it is there; who has nothing more to take starts over.
+    // Progress: the client took some bytes, or starts over with nothing pending.
     if (bytes < 0 || this.#waitingBytes === 0) this.#progress = this.#budget.nextProgress();
     this.#waitingBytes += bytes;
   }
@@ -48,14 +48,14 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return this.#progress;
   }
 
-  /** Holds bytes that are there already. False when more is held than allowed: no more should come. */
+  /** Charges bytes that are already in memory. Returns false above the limit: the caller should accept no more. */
   hold(bytes: number): boolean {
     this.#add(bytes);
     const isWithin = this.#bytes <= this.#budget.options.connectionBytes;
     return isWithin && this.#budget.hasRoom(this.#address ?? "", 0);
   }
 
-  /** Holds bytes if they may be held. For their sake the slowest of other addresses are cut off. */
+  /** Charges bytes if the limits allow it. Disconnects the slowest clients of other addresses to free memory. */
   tryAcquire(bytes: number): boolean {
     if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
     if (!this.#budget.createRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
@@ -63,18 +63,18 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return true;
   }
 
-  /** Releases bytes that were held. */
+  /** Releases held bytes. */
   release(bytes: number): void {
     this.#add(-bytes);
   }
 
-  /** Ends the connection. What it holds no longer counts. */
+  /** Closes the connection and releases its bytes. */
   cut(): void {
     this[Symbol.dispose]();
     this.#owner.cut();
   }
 
-  /** The connection is gone. */
+  /** Releases all bytes of a closed connection. */
   [Symbol.dispose](): void {
     this.#add(-this.#bytes);
     this.#isOver = true;

@@ -1,25 +1,25 @@
 import { getHeapStatistics } from "node:v8";
 import { readProcessMemoryBytes } from "../process/process-memory.ts";
 
-/** Bounds of what is held for clients. */
+/** Limits on memory held for clients. */
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
-/** Answers that are kept to be used again, which give way first. */
+/** Cached responses, which are evicted first. */
 export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
 
 const nothingKept: GivingWay = { bytes: () => 0, giveUp: () => undefined };
 
-/** Holder of bytes: a connection, which is cut when its bytes are needed. */
+/** Holder of bytes: a connection, closed when its bytes are needed. */
 export type MemoryHolder = Readonly<{
   bytes: number;
-  /** Whether its client has to take something, or to send the rest of it. */
+  /** Whether its client has to read pending output, or to send the rest of its input. */
   isWaiting: boolean;
-  /** Counts up with all holders: when its client was last seen to take something, or to begin to be waited for. */
+  /** A counter shared by all holders: its value when this client last made progress, or started to be waited for. */
   progress: number;
   cut: () => void;
 }>;
 
-/** Share of all memory up to which an address is let in when all is full, and the margin above all that is held for such addresses. */
+/** Share of the total up to which an address is still admitted at the limit, and the margin above the limit for such addresses. */
 const littleShare = 1 / 64;
 const marginShare = 1 / 8;
 
@@ -27,8 +27,8 @@ const marginShare = 1 / 8;
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
 /**
- * Counts the bytes that are held for clients: requests that are not whole, calls under way, answers that wait to be taken. Bounded by
- * connection, by address (IPv6 by /64) and in all; the cache counts in all and gives way.
+ * Counts the bytes held for clients: incomplete requests, calls in flight, unread responses. Limited per connection, per address (IPv6 by
+ * /64) and in total; the cache counts towards the total and is evicted first.
  */
 export class MemoryBudget {
   readonly options: MemoryBudgetOptions;
@@ -42,32 +42,32 @@ export class MemoryBudget {
     this.#cache = cache;
   }
 
-  /** Bytes that are held for clients, without the cache's. */
+  /** Bytes held for clients, without the cache's. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The count of what clients have taken. */
+  /** Increments and returns the progress counter. */
   nextProgress(): number {
     this.#progress += 1;
     return this.#progress;
   }
 
-  /** Whether that many more bytes of an address are within the bounds; the cache gives way for them. */
+  /** Checks whether an address may hold that many more bytes; evicts from the cache to make space. */
   hasRoom(address: string, bytes: number): boolean {
     const own = this.#shares.get(address)?.bytes ?? 0;
     return own + bytes <= this.options.addressBytes && this.#hasRoomInAll(bytes);
   }
 
   /**
-   * Cuts off the slowest until so many bytes are free. Where nobody is left whose end would free them, an address that holds little has
-   * them from a margin: callers whose answers are being collected wait for the node and not for themselves, and what they hold must not
-   * refuse another's short message.
+   * Disconnects the slowest clients until that many bytes are free. If no candidate is left, an address that holds little gets them from a
+   * margin: clients whose responses are still being collected wait for the node, and their memory must not block another client's short
+   * message.
    */
   createRoom(address: string, bytes: number, requester: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
-      // Room of the address itself is not made: its own requests are refused.
+      // Don't free memory for an address over its own limit: reject its requests.
       if (own + bytes > this.options.addressBytes) return false;
       const slowest = this.#slowest(requester);
       if (slowest === undefined) return this.#hasMargin(own + bytes, bytes);
@@ -76,7 +76,7 @@ export class MemoryBudget {
     return true;
   }
 
-  /** Counts bytes that a holder holds from now on, or, if negative, no longer holds. */
+  /** Charges bytes to a holder, or releases them if negative. */
   add(address: string, holder: MemoryHolder, bytes: number): void {
     const share = this.#shares.get(address) ?? { bytes: 0, holders: new Set() };
     if (share.bytes === 0) this.#shares.set(address, share);
@@ -98,7 +98,7 @@ export class MemoryBudget {
     return this.#bytes + bytes + this.#cache.bytes() <= this.options.totalBytes;
   }
 
-  /** Finds, of the addresses that hold their part or more, the connection whose client has taken nothing for longest. */
+  /** Finds, among addresses with at least an average share, the connection whose client has made no progress for longest. */
   #slowest(requester: MemoryHolder): MemoryHolder | undefined {
     const part = this.#bytes / this.#shares.size;
     let slowest: MemoryHolder | undefined;
@@ -113,7 +113,7 @@ export class MemoryBudget {
   }
 }
 
-/** The settings, each with a default that follows from the machine. */
+/** The memory settings, each with a default derived from the machine. */
 export type MemorySettings = Readonly<{
   totalBytes?: number | undefined;
   addressBytes?: number | undefined;
@@ -125,15 +125,13 @@ export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>
 
 const mostBytes = 1_073_741_824;
 
-/** Reads the limits of this process. */
 export function readMemoryLimits(): MemoryLimits {
   return { processBytes: readProcessMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
 }
 
 /**
- * Derives the bounds of what is held for clients. Held bytes may stand in memory twice for a moment, as bytes and as
- * text in the heap, and the rest of the process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves room
- * for all three.
+ * Derives the memory limits for clients. Held bytes may briefly be in memory twice, as bytes and as text in the heap, and the rest of the
+ * process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves space for all three.
  */
 export function deriveMemoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
   const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, mostBytes));

@@ -7,61 +7,61 @@ import type { Readable } from "node:stream";
 import { createRunningTimeout } from "../time.ts";
 import { selectVariables } from "./program-environment.ts";
 
-/** A program to run: no shell, an argument array, a fixed environment, with limits on its time and output. */
+/** A program to run: no shell, an argument array, a fixed environment, and limits on its time and output. */
 export type ProcessOptions = Readonly<{
   command: readonly [string, ...string[]];
   directory: string;
   timeoutMs: number;
   outputLimitBytes: number;
-  /** Names of variables that it gets besides those that every program gets. */
+  /** Names of additional environment variables for the program. */
   passes?: readonly string[] | undefined;
   signal: AbortSignal;
 }>;
 
-/** Reason for which the run of a program failed. */
+/** Reason why a program run failed. */
 export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
-/** Result of running a program. Status 0 is no proof that it did its work: `complaint` may say why not. */
+/** Result of running a program. Status 0 doesn't guarantee success: `complaint` may explain why not. */
 export type ProcessResult = Readonly<
   | {
       ok: true;
       output: string;
       /** First line of its standard error. */
       complaint?: string;
-      /** Whether it did its work, has not exited, and was left running. */
+      /** Whether it did its work but has not exited, and was left running. */
       isLeft?: true;
     }
   | {
       ok: false;
       reason: ProcessFailureReason;
       message: string;
-      /** Present if it ended by itself. */
+      /** Present if it exited by itself. */
       exitStatus?: number;
-      /** First line of what it complained of. */
+      /** First line of its complaint. */
       said?: string;
     }
 >;
 
-/** Builds the result of a program that ended with status 0. */
+/** Builds the result of a program that exited with status 0. */
 export function reportSuccess(output: string, errors: string): ProcessResult {
   const complaint = takeFirstLine(errors);
   return { ok: true, output, ...(complaint === "" ? {} : { complaint }) };
 }
 
-/** Returns the first line that says something, cut to what a message can hold. */
+/** Returns the first non-empty line, cut to fit a message. */
 export function takeFirstLine(text: string): string {
   return cutText(text.trim().split("\n")[0] ?? "", lineLength);
 }
 
 const lineLength = 300;
 
-/** Time that a program's pipes may stay open after its end: a daemon that it started may have inherited them. */
+/** Time that a program's pipes may stay open after its exit: a daemon that it started may have inherited them. */
 const pipeGraceMs = 100;
 
 /**
- * Runs a program. At a limit, its whole process group is killed. Resolves with its standard output when it exits with 0, and what it
- * complained of all the same; a failure comes back with a message, and with the first line of its standard error. One that may leave a process
- * behind is run by `runLastingProcess`: the pipes of this one would end that process.
+ * Runs a program. At a limit, kills its whole process group. Resolves with its standard output when it exits with 0, and with any complaint
+ * it printed; a failure includes a message, and the first line of its standard error. Use `runLastingProcess` for a program that may leave
+ * a process behind: the closed pipes would kill that process.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const child = await startProgram(options, ["ignore", "pipe", "pipe"]);
@@ -70,7 +70,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Starts a program in its own process group; a failure comes back with a message. */
+/** Starts a program in its own process group; a failure includes a message. */
 export async function startProgram(
   { command: [file, ...args], directory, passes }: Pick<ProcessOptions, "command" | "directory" | "passes">,
   stdio: StdioOptions,
@@ -101,7 +101,7 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
       const left = endGroup(child);
       finish({ ok: false, reason, message: `${file} ${message}${left}` });
     };
-    // First of all: an `error` that nobody listens for ends this process.
+    // Must come first: an unhandled `error` event exits this process.
     for (const emitter of [child, child.stdout, child.stderr]) {
       emitter.on("error", (error) => end("Failed", `can't be followed (${describeCode(error)}) and was ended.`));
     }
@@ -147,15 +147,15 @@ export function buildExitResult(
   return { ok: false, reason: "Failed", message, said, exitStatus: code };
 }
 
-/** Explains that a program was ended by its time limit. */
+/** Explains that a program exceeded its time limit and was killed. */
 export function explainTimeout(timeoutMs: number): string {
   return `did not finish within ${timeoutMs} ms and was ended; run it by hand to see why.`;
 }
 
-/** Explanation of a program's end by a stop of this process. */
+/** Explains that a program was killed because this process stops. */
 export const endedByStop = "was ended because Gatehouse stops.";
 
-/** Kills the process group. Says what is left of it if that fails: this runs in timers, where nothing would catch an error. */
+/** Kills the process group. Returns a message about what is left if that fails: this runs in timers, where nothing would catch an error. */
 export function endGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {
@@ -163,13 +163,13 @@ export function endGroup(child: ChildProcess): string {
     return "";
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // It ended by itself in the same instant.
+    // It exited at the same moment.
     if (code === "ESRCH") return "";
     return ` It could not be killed (${code ?? String(error)}); end process ${child.pid} by hand.`;
   }
 }
 
-/** Explains why a program could not be started: whose fault it is, and what to do. */
+/** Explains why a program could not be started: the cause, and what to do. */
 async function explainFailedStart(
   file: string,
   directory: string,
@@ -203,7 +203,7 @@ async function lookAtDirectory(directory: string): Promise<"there" | "missing" |
   }
 }
 
-/** Explains an errno of exec or fork (execve(2), fork(2)), as the rest of "… can't be run". */
+/** Explains an errno of exec or fork (execve(2), fork(2)), as the continuation of "… can't be run". */
 function explainCode(code: string, path: string): string | undefined {
   const limit = "it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).";
   const words: Readonly<Record<string, string>> = {
@@ -225,9 +225,9 @@ function describeCode(error: NodeJS.ErrnoException): string {
 }
 
 /**
- * Starts a child and waits until it runs. Node throws some of the reasons why a program can't be started at once (ETXTBSY, ELOOP, ENOTDIR, E2BIG, ENOMEM), and
- * reports others a tick later (ENOENT, EACCES, EAGAIN, EMFILE, ENFILE), in an `error` event that ends a process which does not listen; a child that no descriptor was left
- * for has no pipes. Here all of them reject, and the caller gets no child.
+ * Starts a child and waits until it runs. Node throws some spawn errors synchronously (ETXTBSY, ELOOP, ENOTDIR, E2BIG, ENOMEM), and emits
+ * others a tick later (ENOENT, EACCES, EAGAIN, EMFILE, ENFILE) as an `error` event, which exits the process if unhandled; a child for which
+ * no descriptor was left has no pipes. This function rejects in all these cases, and returns no child.
  *
  * @throws {NodeJS.ErrnoException} why it could not be started.
  */

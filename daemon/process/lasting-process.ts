@@ -10,26 +10,29 @@ import {
 } from "./bounded-process.ts";
 import type { OutputFiles } from "./output-files.ts";
 
-/** A program that may leave a process behind, or be the one that stays. */
+/** A program that may leave a process behind, or stay running itself. */
 export type LastingProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
   Readonly<{
-    /** Name of its files. */
+    /** Name of its output files. */
     name: string;
-    /** Resolves with true once its work is seen to be done although it has not exited: it is left running then. `signal` aborts when it has to say, at the time limit. */
+    /**
+     * Resolves with true once its work is done although it has not exited: it is then left running. `signal` aborts at the time limit, when
+     * the function must resolve.
+     */
     isDone?: (signal: AbortSignal) => Promise<boolean>;
   }>;
 
-/** Programs of this process that it has left running, by process id. */
+/** Ids of the processes that this process started and left running. */
 const leftPrograms = new Set<number>();
 
-/** Whether a process is a program that this one started and has left running. */
+/** Checks whether a process was started by this one and left running. */
 export function isLeftRunning(pid: number): boolean {
   return leftPrograms.has(pid);
 }
 
 /**
- * Runs a program as `runProcess` does, but with its output to files, never to a pipe of this process: a daemon that it starts has inherited its output, and would be
- * ended by its next line (SIGPIPE) once this process has closed its end.
+ * Runs a program like `runProcess`, but with its output to files, never to a pipe of this process: a daemon that it starts inherits its
+ * output, and would be killed by its next write (SIGPIPE) once this process closes its end.
  */
 export async function runLastingProcess(options: LastingProcessOptions, files: OutputFiles): Promise<ProcessResult> {
   const { name, timeoutMs, signal, isDone } = options;

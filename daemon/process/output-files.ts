@@ -4,31 +4,31 @@ import type { Logger } from "../log/log.ts";
 import { poll } from "../time.ts";
 import { skipMissing } from "../skip-missing.ts";
 
-/** Output of one run of a program: descriptors for it to print to, or `ignore` where there can be no file. */
+/** Output of a program run: descriptors for its output, or `ignore` if no file can be created. */
 export type ProgramOutput = AsyncDisposable &
   Readonly<{
     descriptors: readonly [out: number | "ignore", errors: number | "ignore"];
-    /** Reads the first of what it has printed. */
+    /** Reads the start of its output. */
     read: () => Promise<Readonly<{ output: string; errors: string }>>;
   }>;
 
 /**
- * Files that programs print to which may leave a process behind: that process prints there for as long as it runs, whatever becomes of this one. Disposing
- * of it ends the watch of their sizes.
+ * Output files for programs that may leave a process behind, which writes there for as long as it runs, even after this process exits.
+ * Disposing of it stops the size checks.
  */
 export type OutputFiles = AsyncDisposable &
   Readonly<{
-    /** Opens new files for a run; those of the run before get the ending `.1`. */
+    /** Opens new files for a run; renames the previous run's to `.1`. */
     open: (name: string) => Promise<ProgramOutput>;
   }>;
 
-/** Size above which a file is emptied, the time between two looks, and what is read of a run's for a message. */
+/** Size at which a file is truncated, the interval between checks, and what is read of a run's output for a message. */
 const limits = { fileBytes: 4_194_304, everyMs: 5_000 };
 const readBytesMax = 65_536;
 
 /**
- * Creates the files in a directory, `<name>.out.log` and `<name>.err.log`. They are written by appending, so that emptying one that grows too large takes nothing
- * but its text from the process that writes it.
+ * Creates the files in a directory, `<name>.out.log` and `<name>.err.log`. They are opened for appending, so that the writing process
+ * continues correctly after a large file is truncated.
  */
 export function createOutputFiles(
   directory: string,
@@ -54,7 +54,7 @@ export function createOutputFiles(
     }
   };
   const watching = poll(
-    // `tryFiles` reports what fails.
+    // `tryFiles` reports failures.
     { name: "program-output", failed: () => undefined, intervalMs: everyMs, signal: closing.signal },
     () => tryFiles("looking at the files in", () => clearLarge(directory, fileBytes)),
     { log },

@@ -1,7 +1,8 @@
 /**
- * Signals a process, or with a negative number its group, as far as it is there and this user's: whoever waits for its end finds out about one that is not.
+ * Signals a process, or with a negative number its group, if it exists and belongs to this user: a caller that waits for its exit notices
+ * otherwise.
  *
- * @throws {Error} for a signal that the system does not know.
+ * @throws {Error} for a signal unknown to the system.
  */
 export function sendSignal(target: number, signal: NodeJS.Signals): void {
   try {

@@ -2,16 +2,16 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { DeadlineError, within } from "../time.ts";
 import { StartupError } from "./startup-error.ts";
 
-/** Steps that a service's start waits for now, oldest first. Held by the start alone, so that no step has to be handed one. */
+/** Pending steps of a service's startup, oldest first. In async context, so that it need not be passed to each step. */
 const waitingFor = new AsyncLocalStorage<Set<string>>();
 
-/** Time limit of a start, and the setting that names it. */
+/** Time limit of a startup, and the setting that specifies it. */
 export type StartDeadline = Readonly<{ deadlineMs: number; setting: string }>;
 
 /**
- * Runs a service's start, but no longer than the deadline.
+ * Runs a service's startup with a deadline.
  *
- * @throws {StartupError} that names the steps under way when the time is over.
+ * @throws {StartupError} that lists the pending steps when the deadline expires.
  */
 export async function startWithin<T>({ deadlineMs, setting }: StartDeadline, start: () => Promise<T>): Promise<T> {
   const steps = new Set<string>();
@@ -27,10 +27,7 @@ export async function startWithin<T>({ deadlineMs, setting }: StartDeadline, sta
   }
 }
 
-/**
- * Notes what a start waits for while `work` runs, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…)`. Outside of a start it runs `work` and does
- * nothing else.
- */
+/** Records what a startup waits for while `work` runs, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…)`. Outside of a startup it only runs `work`. */
 export async function startStep<T>(what: string, work: () => Promise<T>): Promise<T> {
   const steps = waitingFor.getStore();
   steps?.add(what);

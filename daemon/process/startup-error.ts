@@ -1,11 +1,11 @@
 /**
- * A start-up error that an operator can fix: a taken port, a file that is not there, a chain with another id.
- * The message stands alone: what is wrong, where, what was expected, what to do next. It has one line per problem.
+ * A startup error that an operator can fix: a port in use, a missing file, a wrong chain id. The message is self-contained: what is wrong,
+ * where, what was expected, what to do next. It has one line per problem.
  */
 export class StartupError extends Error {
   override readonly name = "StartupError";
   readonly code = "startup_failed";
-  /** The problems, one for each line of the message. */
+  /** The problems, one per line of the message. */
   readonly problems: readonly string[];
 
   constructor(problem: string | readonly string[], options?: ErrorOptions) {

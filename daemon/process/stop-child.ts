@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Ways to stop a child and to kill it. */
+/** Functions that stop and kill a child. */
 export type ChildStop = Readonly<{
-  /** Time that it has to end by itself. */
+  /** Time limit for it to exit by itself. */
   deadlineMs: number;
   /** @default SIGTERM to the child */
   stop?: () => void;
@@ -10,7 +10,7 @@ export type ChildStop = Readonly<{
   kill?: () => void;
 }>;
 
-/** Stops a child and waits for its end: one that has not ended by the deadline is killed. Nothing happens to one that never ran, or has ended. */
+/** Stops a child and waits for its exit; kills it at the deadline. Does nothing if it never ran, or has exited. */
 export async function stopChild(child: ChildProcess, { deadlineMs, stop, kill }: ChildStop): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const { promise: exited, resolve } = Promise.withResolvers<void>();

@@ -1,12 +1,11 @@
 import { endProcess } from "./end-process.ts";
 
-/** Signals that end a service, with the exit status that a second one gives (128 and the signal's number). */
+/** Signals that stop a service, and the exit status if received twice (128 plus the signal's number). */
 const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Creates one signal for everything that ends a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the loss of
- * the parent that started it with an IPC channel. A second of these signals ends the process at once, with exit status
- * 129, 130 or 143.
+ * Creates one signal for every reason to stop a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the exit of a parent that started
+ * it with an IPC channel. A second of these signals exits the process at once, with status 129, 130 or 143.
  */
 export function createStopSignal(): AbortSignal {
   const controller = new AbortController();
@@ -18,7 +17,7 @@ export function createStopSignal(): AbortSignal {
   }
   if (process.connected) {
     process.once("disconnect", () => controller.abort("parent process gone"));
-    // Listening for the parent's end must not keep a service alive that has nothing left to do.
+    // Listening for the parent's exit must not keep an otherwise finished service alive.
     process.channel?.unref();
   }
   return controller.signal;

@@ -1,48 +1,48 @@
 import { cutMark } from "./cut-text.ts";
 import { Secret } from "./secret.ts";
 
-/** Takes what may not be shown out of texts. */
+/** Masks secrets in texts. */
 export type Mask = Readonly<{
-  /** A text as it may be logged, answered or printed. */
+  /** Returns a text that is safe to log, send or print. */
   text: (text: string) => string;
-  /** Hides what a value holds from now on: secrets, and credentials in URLs; objects and lists are looked through. */
+  /** Masks a value's contents from now on: secrets, and credentials in URLs; searches objects and lists. */
   hide: (value: unknown) => void;
 }>;
 
 const shownInstead = "[masked]";
 
-/** Shortest text that is hidden wherever it stands; a shorter one may be part of a word, and is hidden in its URL alone. */
+/** Min length of a text that is masked everywhere; a shorter one may be part of a word, and is masked only in its URL. */
 const hiddenLength = 12;
 
 /**
- * Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. Of the scheme its last character is enough: a search for a whole one
- * begins at each word of a text, which a client may have made of words alone.
+ * Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. Matches only the scheme's last character: a search for
+ * the whole scheme would start at each word of a text, which a client may have filled with words.
  */
 const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
 
-/** A part of a path that is a key, as providers put it there: long, of letters and digits together. */
+/** A path segment that is a key, as providers use: long, with both letters and digits. */
 export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
-/** The credentials of a URL that was cut before the `@`; what has nothing but digits behind its colon is a host and a port. */
+/** The credentials of a URL that was truncated before the `@`; only digits after the colon mean host and port. */
 const cutUserInfo = new RegExp(
   String.raw`([a-z0-9+.-]://)[^\s/?#"'<>\\:]*:(?!\d*${cutMark})[^\s/?#"'<>\\]*${cutMark}`,
   "gi",
 );
 
-/** Fewest characters of a secret that are hidden where a text was cut, and most places of one text that are looked at. */
+/** Min characters of a secret that are masked at a cut, and max positions checked per text. */
 const cutLength = 4;
 const cutsMost = 256;
 
-/** Hides the credentials of every URL in a text. */
+/** Masks the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
   const shown = text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
   return shown.includes(cutMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${cutMark}`) : shown;
 }
 
-/** Texts that are hidden, each with what is shown in its place. */
+/** Masked texts, each with its replacement. */
 type Hidden = readonly (readonly [found: string, shown: string])[];
 
-/** Hides the beginnings of secrets that stand where a text was cut; of more marks than any service writes, where the last are. */
+/** Masks prefixes of secrets where a text was truncated; if it contains more cut marks than any service writes, at the last ones. */
 function maskCut(text: string, secrets: Hidden): string {
   let rest = text;
   let shown = "";
@@ -55,7 +55,7 @@ function maskCut(text: string, secrets: Hidden): string {
   return rest + shown;
 }
 
-/** Returns how many of a secret's first characters stand before `at`; 0 if they are too few to be any of it. */
+/** Returns the length of the secret's prefix that ends at `at`; 0 if it is too short to identify the secret. */
 function measureCut(text: string, at: number, secret: string): number {
   const last = text.charCodeAt(at - 1);
   for (let length = Math.min(secret.length - 1, at); length >= cutLength; length -= 1) {
@@ -65,9 +65,9 @@ function measureCut(text: string, at: number, secret: string): number {
 }
 
 /**
- * Creates the mask of a process. It knows the URLs and secrets that the process was given, and hides their parts wherever they turn up: in a
- * library's error, an answer that repeats the request, a stack. Of a URL these are its user and password, the value of each parameter,
- * and what looks like a key in its path.
+ * Creates the mask of a process. It knows the process's URLs and secrets, and masks their parts wherever they appear: in a library's error,
+ * a response that repeats the request, a stack. Of a URL it masks user and password, the value of each parameter, and anything in its path
+ * that looks like a key.
  *
  * @example
  * const mask = createMask();
@@ -78,13 +78,13 @@ export function createMask(): Mask {
   const hidden = new Map<string, string>();
   let longestFirst: Hidden = [];
   const add = (found: string, shown = shownInstead) => {
-    // As it stands in JSON too, which logs and answers are.
+    // Also in its JSON-escaped form, because logs and responses are JSON.
     for (const text of [found, JSON.stringify(found).slice(1, -1)]) hidden.set(text, shown);
   };
   const hide = (value: unknown): void => {
     if (value instanceof Secret) {
       const secret = value.reveal();
-      // Libraries drop the 0x of a key, or put it before one.
+      // Libraries may remove or add a key's 0x.
       if (secret.length >= hiddenLength) add(secret.replace(/^0x(?=[0-9a-f]{64}$)/i, ""));
       addUrlParts(secret, add);
     } else if (typeof value === "string") addUrlParts(value, add);
@@ -102,7 +102,7 @@ export function createMask(): Mask {
   };
 }
 
-/** Hides what a URL holds; other text holds nothing. */
+/** Masks the parts of a URL; does nothing for other text. */
 function addUrlParts(text: string, add: (found: string, shown?: string) => void): void {
   const url = text.includes("://") ? URL.parse(text) : null;
   if (url === null) return;
@@ -129,12 +129,12 @@ function listRawValues(search: string): readonly string[] {
     .map((pair) => pair.slice(pair.indexOf("=") + 1));
 }
 
-/** Returns a part of a URL without its escapes; unchanged if they are invalid. */
+/** Returns the decoded part of a URL; unchanged if its escapes are invalid. */
 function removeEscapes(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // A lone % is taken for what it is.
+    // A lone % is literal.
     return part;
   }
 }

@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 import type { z } from "zod";
 
 /**
- * A value that no log line, JSON document or debugger print may show. Only {@link Secret.reveal} gives it out, so that every
- * place where a key is used can be found by that name.
+ * A value that no log line, JSON document or debugger may show. Only {@link Secret.reveal} returns it, so that a search for that name finds
+ * every use of a key.
  */
 export class Secret {
   readonly #value: string;
@@ -30,8 +30,8 @@ export class Secret {
 }
 
 /**
- * Turns a string schema into the schema of a secret setting: read from the environment or from the file that
- * `<NAME>_FILE` names, checked by `schema`, handed on as a {@link Secret}.
+ * Converts a string schema to the schema of a secret setting: read from the environment or from the file specified by `<NAME>_FILE`,
+ * validated by `schema`, returned as a {@link Secret}.
  *
  * @example
  * signer: section({ privateKey: secret(privateKey).describe("Key that pays for settlement") })

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const cronExample = "a cron expression such as 0 3 * * *";
 
-/** A cron expression with at least one time still to come. */
+/** A cron expression with at least one future time. */
 export const cronExpression = z
   .string()
   .superRefine((text, context) => {
@@ -12,7 +12,7 @@ export const cronExpression = z
   })
   .meta({ expected: cronExample });
 
-/** The name of a time zone in the IANA database. */
+/** A time zone name in the IANA database. */
 export const timeZone = z
   .string()
   .min(1)

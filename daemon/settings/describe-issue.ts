@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** An issue before or after the schema library gave it a message. */
+/** A schema issue, before or after the schema library has added a message. */
 type Issue = z.core.$ZodIssue | z.core.$ZodRawIssue;
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -35,12 +35,12 @@ function formatCount(count: number | bigint, [one, more]: readonly [string, stri
   return `${count} ${Number(count) === 1 ? one : more}`;
 }
 
-/** The value that is expected, or, if an issue is about something else, what is wrong. */
+/** The expected value, or for other issues, the problem. */
 type Requirement = Readonly<{ expected: string } | { wrong: string }>;
 
 const anotherValue: Requirement = { expected: "another value" };
 
-/** Says in a person's words what a refused value has to be, e.g. `expected a whole number`. Every code that the schema library has is covered. */
+/** Describes a valid value in plain words, e.g. `expected a whole number`. Covers every issue code of the schema library. */
 export function describeExpected(issue: Issue): string {
   return formatRequirement(readRequirement(issue));
 }
@@ -81,15 +81,15 @@ function readRequirement(issue: Issue): Requirement {
   }
 }
 
-/** Text for a value whose schema says only that it does not fit. */
+/** Text for a value whose schema reports only that it is invalid. */
 export const fallback = formatRequirement(anotherValue);
 
-/** Says what is wrong with a file that a schema refused: a sentence per issue, which begins with the place in the file. */
+/** Describes the schema issues of a file: a sentence per issue, starting with its position in the file. */
 export function describeFileIssues(issues: readonly z.core.$ZodIssue[]): readonly string[] {
   return issues.map(({ path, message }) => `${path.map(String).join(".") || "the file"}: ${message}.`);
 }
 
-/** Describes what was expected and what was there instead; used by the schema library in every process that reads settings. */
+/** Describes the expected and the actual value; used by the schema library in every process that reads settings. */
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   if (issue.code !== "invalid_type") return describeExpected(issue);
   if (issue.expected === "int" && typeof issue.input === "number") return describeExpected(issue);

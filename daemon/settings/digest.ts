@@ -4,8 +4,8 @@ import { listSettingsLeaves } from "./leaf.ts";
 import type { SettingsDefinition } from "./settings.ts";
 
 /**
- * Shows whether two environments say the same to a service: SHA-256, in hexadecimal, of its variables that are not empty. Of a secret the name of
- * its file counts and never its value, which a digest of a short one would give away.
+ * Computes a digest that tells whether two environments are equivalent for a service: SHA-256, in hexadecimal, of its non-empty variables.
+ * For a secret it includes the file's name, never the value, because a digest of a short one would reveal it.
  */
 export function digestSettings({ service, schema }: SettingsDefinition, environment: Environment): string {
   const given = listSettingsLeaves(service, schema).flatMap(({ env, secret }) =>

@@ -6,12 +6,12 @@ import { type RemovedSettings, type SettingsProblem, explainRemoved, isNear, fin
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting's value as the environment gives it. */
+/** A setting's value from the environment. */
 export type EnvironmentValue = Readonly<{ leaf: SettingsLeaf; value: unknown }>;
 
 /**
- * Reads the settings that the environment gives. An empty variable counts as absent; a secret may also stand in the file that
- * `<NAME>_FILE` names. What is wrong is added to `problems`.
+ * Reads settings from the environment. An empty variable counts as absent; a secret may also be in the file specified by `<NAME>_FILE`.
+ * Adds errors to `problems`.
  */
 export function readEnvironment(
   leaves: readonly SettingsLeaf[],
@@ -24,14 +24,14 @@ export function readEnvironment(
   });
 }
 
-/** Variables that Kubernetes adds for a Service of the same name; they are nobody's typing error. */
+/** Variables that Kubernetes adds for a Service of the same name; not typos. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
 
 function isServiceLink(name: string, value = ""): boolean {
   return serviceLink.test(name) || (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value));
 }
 
-/** Variables with the service's prefix that are no setting of it: typing errors that would otherwise be ignored. */
+/** Finds variables with the service's prefix that match no setting: typos that would otherwise be ignored. */
 export function findUnknownVariables(
   service: string,
   leaves: readonly SettingsLeaf[],
@@ -55,10 +55,10 @@ export function findUnknownVariables(
     });
 }
 
-/** Whether a variable gives a setting, or one of a section. */
+/** Checks whether a variable matches a setting, or a setting of a section. */
 const isOf = (name: string, setting: string) => name === setting || name.startsWith(`${setting}_`);
 
-/** Reports a variable whose service is nearly this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would miss it either. */
+/** Reports a variable whose service is a near miss of this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would report it either. */
 function findMisspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
   const own = prefix.slice("GATEHOUSE_".length, -1);
   const words = name.slice("GATEHOUSE_".length).split("_");
@@ -72,7 +72,7 @@ function findMisspeltService(name: string, prefix: string, known: readonly strin
   return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }
 
-/** Largest file of a secret that is read. */
+/** Max size of a secret file. */
 const secretBytes = 1_048_576;
 
 function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {
@@ -95,7 +95,7 @@ function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: Set
   }
 }
 
-/** Reads a value as an environment variable gives it, for the schema to judge. */
+/** Parses the value of an environment variable, for the schema to validate. */
 export function parseText(leaf: SettingsLeaf, text: string): unknown {
   if (leaf.shape === "text") return text;
   if (leaf.shape === "list" && !text.trimStart().startsWith("[")) {
@@ -107,7 +107,7 @@ export function parseText(leaf: SettingsLeaf, text: string): unknown {
   try {
     return JSON5.parse(text);
   } catch {
-    // Not JSON5: the schema names what it expected and shows the text that it found.
+    // Not JSON5: the schema reports the expected value and the text found.
     return text;
   }
 }

@@ -4,16 +4,16 @@ import type { SettingsLeaf } from "./leaf.ts";
 import type { SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
-/** Values of a settings file, with their places. */
+/** Values of a settings file, and their positions. */
 export type SettingsFile = Readonly<{
   path: string;
-  /** Nested, as the schema reads them; without secrets. */
+  /** Nested, as the schema expects them; without secrets. */
   values: Record<string, unknown>;
-  /** Names the place of a key: the file, the line, the key. */
+  /** Formats the position of a key: the file, the line, the key. */
   place: (key: readonly string[]) => string;
 }>;
 
-/** Reads a settings file; undefined if it can't be read as a whole. That, and a secret in it, is added to `problems`. */
+/** Reads a settings file; undefined if it can't be read at all. Adds that error, and any secret in the file, to `problems`. */
 export function readSettingsFile(
   path: string,
   leaves: readonly SettingsLeaf[],
@@ -34,7 +34,7 @@ export function readSettingsFile(
   return { path, values, place };
 }
 
-/** Takes secrets out of what a settings file says: they belong in no file of settings (specification, "Authentication"). */
+/** Removes secrets from a settings file's values: settings files must not contain any (specification, "Authentication"). */
 function takeSecrets(
   values: Record<string, unknown>,
   leaves: readonly SettingsLeaf[],

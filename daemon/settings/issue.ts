@@ -6,20 +6,20 @@ import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
 import { type RemovedSettings, type SettingsProblem, explainRemoved, findNearestWord } from "./problem.ts";
 import { getValueAt } from "./value.ts";
 
-/** Origin of the values that a schema judged. */
+/** Origin of the values that a schema validated. */
 export type SettingsOrigin = Readonly<{
   schema: z.ZodObject;
   removed?: RemovedSettings | undefined;
-  /** All values, nested, as they were handed to the schema. */
+  /** All values, nested, as passed to the schema. */
   raw: unknown;
-  /** Names of the environment variables that gave a value. */
+  /** Names of the environment variables that supplied a value. */
   fromEnvironment: ReadonlySet<string>;
   file: SettingsFile | undefined;
 }>;
 
 /**
- * Describes the issues of a schema for the person who wrote the settings. A setting that `reported` names already (its
- * secret file can't be read, say) is not called missing as well.
+ * Describes schema issues for the author of the settings. A setting already in `reported` (e.g. its secret file can't be read) is not
+ * reported as missing too.
  */
 export function describeIssues(
   issues: readonly z.core.$ZodIssue[],
@@ -42,7 +42,7 @@ export function describeIssues(
   });
 }
 
-/** Describes a key that no setting has, and names the one that was most likely meant. */
+/** Describes an unknown key, and suggests the most likely one. */
 function describeUnknownKey(
   path: readonly string[],
   leaf: SettingsLeaf | undefined,
@@ -84,7 +84,7 @@ function describeValue(
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${formatPurpose(leaf)}.`;
 }
 
-/** Formats a value as JSON, with credentials and keys of its URLs masked. */
+/** Formats a value as JSON, masking credentials and keys in its URLs. */
 function formatMasked(value: unknown): string | undefined {
   const mask = createMask();
   mask.hide(value);

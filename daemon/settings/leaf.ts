@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-/** Form in which a value comes as text (environment, secret file), by which it is parsed for the schema. */
+/** Text form of a value (environment, secret file), which determines how it is parsed for the schema. */
 export type LeafShape = "text" | "list" | "json5";
 
-/** One setting: a leaf of a service's settings schema. */
+/** A setting: a leaf of a service's settings schema. */
 export type SettingsLeaf = Readonly<{
   /** Keys from the root of the settings file, e.g. `["listen", "port"]`. */
   path: readonly string[];
@@ -12,11 +12,11 @@ export type SettingsLeaf = Readonly<{
   shape: LeafShape;
   secret: boolean;
   required: boolean;
-  /** Its purpose; empty if the schema gives none. */
+  /** Its purpose; empty if the schema has no description. */
   description: string;
-  /** Form of a valid value; empty if the schema gives none. */
+  /** Form of a valid value; empty if the schema doesn't specify one. */
   expected: string;
-  /** The default as a person writes it; absent if there is none. */
+  /** The default as written in settings; absent if there is none. */
   default?: string;
 }>;
 
@@ -26,7 +26,7 @@ export function toEnvironmentName(service: string, path: readonly string[]): str
   return ["GATEHOUSE", ...words].join("_").toUpperCase();
 }
 
-/** Lists every setting of a schema, in the schema's order. */
+/** Lists all settings of a schema, in the schema's order. */
 export function listSettingsLeaves(service: string, schema: z.ZodObject): readonly SettingsLeaf[] {
   return collect(service, [], schema);
 }
@@ -57,7 +57,7 @@ function describeLeaf(service: string, path: readonly string[], layers: readonly
   };
 }
 
-/** Describes a valid value at a path, by the schema that judges it there; undefined if that says nothing. */
+/** Describes a valid value at a path, according to its schema; undefined if the schema doesn't specify it. */
 export function describeExpectedAt(schema: z.ZodType, path: readonly string[]): string | undefined {
   const [key, ...rest] = path;
   const layers = listLayers(schema);
@@ -75,7 +75,7 @@ function findInnerSchema(core: z.ZodType | undefined, key: string): z.ZodType | 
   return core instanceof z.ZodRecord ? (core.valueType as z.ZodType) : undefined;
 }
 
-/** Lists the schema and everything that it wraps, outermost first. */
+/** Lists the schema and all schemas that it wraps, outermost first. */
 function listLayers(schema: z.ZodType): z.ZodType[] {
   if (
     schema instanceof z.ZodDefault ||

@@ -2,15 +2,15 @@ import { closest, distance } from "fastest-levenshtein";
 import { maskCredentials } from "../secrets/mask.ts";
 import type { SettingsLeaf } from "./leaf.ts";
 
-/** One thing that is wrong with a service's settings. */
+/** A problem with a service's settings. */
 export type SettingsProblem = Readonly<{
   /** The environment variable, or the key in the settings file. */
   name: string;
-  /** One or two sentences that say what was found, what was expected and what to do. */
+  /** One or two sentences describing what was found, what was expected and what to do. */
   message: string;
 }>;
 
-/** Settings, or sections of them, that earlier versions had, and what replaces each, as in "use b.c instead". */
+/** Settings, or sections, removed since earlier versions, and the replacement of each, as in "use b.c instead". */
 export type RemovedSettings = Readonly<Record<string, string>>;
 
 export function explainRemoved(instead: string): string {
@@ -20,17 +20,17 @@ export function explainRemoved(instead: string): string {
 /** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
 export type NameOrigin = (leaf: SettingsLeaf) => string;
 
-/** Settings as they were given, before the schema has judged them; secrets are plain text. */
+/** Settings before validation by the schema; secrets are plain text. */
 export type GivenSettings = Readonly<{ settings: object; origin: NameOrigin }>;
 
-/** Settings that a service can't start with. `message` has one line per problem, all problems at once. */
+/** Invalid settings that prevent a service's start. `message` contains all problems, one per line. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
   readonly code = "settings_invalid";
   readonly problems: readonly SettingsProblem[];
-  /** The message in parts: one for each problem, with the service's name and without credentials. */
+  /** The lines of the message: one per problem, with the service's name and without credentials. */
   readonly lines: readonly string[];
-  /** Private, so that whoever prints the error prints no secret. */
+  /** Private, so that printing the error reveals no secret. */
   readonly #given: GivenSettings | undefined;
 
   constructor(service: string, problems: readonly SettingsProblem[], given?: GivenSettings) {
@@ -47,14 +47,14 @@ export class SettingsError extends Error {
   }
 }
 
-/** Finds the known word that somebody most likely meant; undefined if none is near. */
+/** Finds the known word closest to a misspelt one; undefined if none is near. */
 export function findNearestWord(written: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined;
   const nearest = closest(written, words);
   return isNear(written, nearest) ? nearest : undefined;
 }
 
-/** Whether a word is another one with a typing error or two: one in up to five letters, two in more. */
+/** Checks whether a word differs from another by typos: one in up to five letters, two in more. */
 export function isNear(written: string, word: string): boolean {
   const errorsMax = word.length > 5 ? 2 : 1;
   return distance(written.toLowerCase(), word.toLowerCase()) <= Math.max(errorsMax, Math.floor(word.length / 6));

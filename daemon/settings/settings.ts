@@ -7,16 +7,16 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf
 import { SettingsError, type RemovedSettings, type NameOrigin, type SettingsProblem } from "./problem.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
-/** One service's name, and the schema of its settings. The deployment uses the same object to check. */
+/** A service's name and the schema of its settings. The deployment validates with the same object. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
   service: string;
   schema: Schema;
-  /** The few settings that most deployments set, by their path in the settings file; help and documentation begin with them. */
+  /** The few settings that most deployments set, by their path in the settings file; listed first in help and documentation. */
   essentials: readonly string[];
   removed?: RemovedSettings | undefined;
 }>;
 
-/** Creates a group of settings, present with its defaults when nothing of it is set. */
+/** Creates a section of settings, which has its defaults if unset. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as never);
 }
@@ -55,8 +55,8 @@ const common = {
 };
 
 /**
- * Defines the settings of a service; `log`, `start` and `shutdown` are added, because every service has them. `essentials` are the few that
- * most deployments set, by their path in the settings file; those that are required count among them anyway.
+ * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `essentials` are the few that most
+ * deployments set, by their path in the settings file; required settings are always included.
  *
  * @example
  * export const facilitatorSettings = defineSettings("facilitator", ["listen.port"], {
@@ -75,15 +75,15 @@ export function defineSettings<Shape extends z.core.$ZodLooseShape>(
 /** Sources of a service's settings. */
 export type SettingsSources = Readonly<{
   env: Environment;
-  /** JSON5 file with the same keys, nested; the environment wins over it. */
+  /** JSON5 file with the same keys, nested; the environment takes precedence. */
   file?: string | undefined;
 }>;
 
 /**
- * Reads a service's settings once: defaults, then the JSON5 file, then the environment. An empty environment variable counts
- * as absent. A secret comes from the environment or from the file that `<NAME>_FILE` names, never from the settings file.
+ * Reads a service's settings once: defaults, then the JSON5 file, then the environment. An empty environment variable counts as absent. A
+ * secret comes from the environment or from the file specified by `<NAME>_FILE`, never from the settings file.
  *
- * @throws {SettingsError} with every problem found, each with its name, what was found and what was expected.
+ * @throws {SettingsError} with every problem found: the setting's name, the value found and the value expected.
  *
  * @example
  * import { gatewaySettings, readSettings } from "gatehouse-evm/settings";
@@ -98,13 +98,13 @@ export function readSettings<Schema extends z.ZodObject>(
   return resolveSettings(definition, sources).settings;
 }
 
-/** A service's settings, and where each came from. */
+/** A service's settings, and the origin of each. */
 export type ResolvedSettings<Schema extends z.ZodObject> = Readonly<{
   settings: z.output<Schema>;
   origin: NameOrigin;
 }>;
 
-/** Reads settings as {@link readSettings} does, with the origin of each value. Throws the same. */
+/** Reads settings like {@link readSettings}, with the origin of each value. Throws the same errors. */
 export function resolveSettings<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,
   sources: SettingsSources,
@@ -115,7 +115,7 @@ export function resolveSettings<Schema extends z.ZodObject>(
   ];
   const path = sources.file ?? (sources.env[toEnvironmentName(definition.service, ["settingsPath"])] || undefined);
   const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
-  // A file that can't be read has lost every setting in it; none of them is missing.
+  // If the file can't be read, all its settings are lost: don't report them as missing.
   if (path !== undefined && file === undefined) throw new SettingsError(definition.service, problems);
   const raw = file?.values ?? {};
   const fromEnvironment = new Set<string>();

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
 /**
- * Schemas of the values that settings have in common. Each carries `expected`, the words that a message about a wrong value
- * uses; sizes and times carry their unit in the setting's name (`…Bytes`, `…Ms`, `…Seconds`).
+ * Schemas shared by settings. Each has `expected`, the wording for messages about an invalid value; the setting's name includes the unit of
+ * sizes and times (`…Bytes`, `…Ms`, `…Seconds`).
  */
 
-/** Yes or no: a flag in a settings file, `true` or `false` in the environment. */
+/** A boolean: a flag in a settings file, `true` or `false` in the environment. */
 export const yesOrNo = z.boolean().meta({ expected: "true or false" });
 
 /** A TCP port; 0 lets the operating system choose a free one. */
@@ -14,7 +14,7 @@ export const port = z.int().min(0).max(65_535).meta({ expected: "a port number f
 /** An address to listen on. */
 export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
 
-/** Names by which an operator's listener may be asked; see `address.ts`. */
+/** Host names by which an operator's listener may be queried; see `address.ts`. */
 export const allowedHosts = z
   .array(z.string().min(1).max(253))
   .max(64)
@@ -43,7 +43,7 @@ export const seconds = z.int().min(1).max(86_400).meta({ expected: "seconds, a w
 /** A size in bytes. */
 export const bytes = z.int().min(1).meta({ expected: "a number of bytes, 1 or more" });
 
-/** A path in the file system; relative paths start at the working directory. */
+/** A file system path, resolved against the working directory if relative. */
 export const filePath = z.string().min(1).meta({ expected: "a file system path" });
 
 /** An `http:` or `https:` URL. */
@@ -60,7 +60,7 @@ export const address = z
   .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value))
   .meta({ expected: "an address: 0x and 40 hexadecimal digits" });
 
-/** A secp256k1 private key: 32 bytes in hexadecimal, as a wallet exports it with or without 0x; parsed, it has one. Wrap it in `secret()`. */
+/** A secp256k1 private key: 32 bytes in hexadecimal, with or without 0x, as wallets export it; parsed, it has the 0x. Wrap it in `secret()`. */
 export const privateKey = z
   .string()
   .regex(/^(0x)?[0-9a-fA-F]{64}$/)

@@ -1,4 +1,4 @@
-/** Returns the value at a path of keys; undefined if the path breaks off. */
+/** Returns the value at a path of keys; undefined if the path doesn't exist. */
 export function getValueAt(raw: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),
@@ -6,7 +6,7 @@ export function getValueAt(raw: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** Sets the value at a path of keys; makes the objects on the way, in place of what is not an object. */
+/** Sets the value at a path of keys; creates parent objects, replacing non-objects. */
 export function assignAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [key, ...rest] = path;
   if (key === undefined) return;

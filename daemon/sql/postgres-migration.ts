@@ -2,20 +2,20 @@ import type { ClientBase } from "pg";
 import type { Migrations } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Schema of the database, and the migrations that it gets. */
+/** Schema of the database, and its migrations. */
 export type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
 
-/** Version 13 is the oldest that was still maintained when this was written. */
+/** Version 13 was the oldest maintained version at the time of writing. */
 const serverVersionMin = 130_000;
 
-/** First key of the advisory lock under which Gatehouse changes a database; the second names the schema. */
+/** First key of the advisory lock for Gatehouse's database changes; the second identifies the schema. */
 const lockSpace = 1_672_402;
 
 /**
- * Brings one schema of a database up to date, in one transaction and under an advisory lock, so that replicas that start at one
- * time do it once. Versions only go up: table `schema_version` has a row for each migration that ran.
+ * Migrates a database schema in one transaction and under an advisory lock, so that replicas that start simultaneously migrate once.
+ * Versions only increase: table `schema_version` has a row for each applied migration.
  *
- * @throws {StartupError} when the server is too old, takes no writes, or has a schema that a newer program made.
+ * @throws {StartupError} when the server is too old or read-only, or the schema was created by a newer program.
  */
 export async function migrate(client: ClientBase, { schema, migrations, setting }: MigrationOptions): Promise<void> {
   const server = await client.query<{ version: number; name: string; standby: boolean }>(

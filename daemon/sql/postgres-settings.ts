@@ -3,12 +3,12 @@ import { secret, type Secret } from "../secrets/secret.ts";
 import { milliseconds } from "../settings/types.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** A `postgresql:` URL, which may hold a password. */
+/** A `postgresql:` URL, which may contain a password. */
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/ })
   .meta({ expected: "a URL like postgresql://user:password@host:5432/database" });
 
-/** Settings of the PostgreSQL server that a service's replicas share; part of a ledger's settings. */
+/** Settings of the PostgreSQL server shared by a service's replicas; part of a ledger's settings. */
 export const postgresSettings = {
   url: secret(postgresUrl)
     .optional()
@@ -32,7 +32,7 @@ export type PostgresSettings = Readonly<{
   statementTimeoutMs: number;
 }>;
 
-/** Refuses a ledger in two places: nobody would know which of them has the payments. */
+/** Rejects two ledgers: which of them contains the payments would be ambiguous. */
 export function refuseBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
     `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +

@@ -4,12 +4,12 @@ import { StartupError } from "../process/startup-error.ts";
 import { StoreError } from "./store.ts";
 import { formatAuthority } from "../http/address.ts";
 
-/** A database, and the setting that names it. */
+/** A database, and the setting that specifies it. */
 type Place = Readonly<{ url: Secret; setting: string; schema: string }>;
 
 /**
- * Says in one line why a database can't be used at the start and what to do about it. Names server, database and user, never the
- * password. Codes are SQLSTATEs (PostgreSQL manual, "PostgreSQL Error Codes").
+ * Explains in one line why a database can't be used at startup and what to do. Includes server, database and user, never the password.
+ * Codes are SQLSTATEs (PostgreSQL manual, "PostgreSQL Error Codes").
  */
 export function describeStartFailure(error: unknown, { url, setting, schema }: Place): Error {
   if (error instanceof StartupError) return error;
@@ -41,7 +41,7 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
   }
 }
 
-/** Formats the database's address and the setting that names it, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
+/** Formats the database's address and its setting, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
 export function formatPlace({ url, setting }: Pick<Place, "url" | "setting">): string {
   return `${formatServer(url)} (${setting})`;
 }

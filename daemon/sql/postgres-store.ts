@@ -10,7 +10,7 @@ import type { Secret } from "../secrets/secret.ts";
 import { type SqlConnection, type SqlRow, type SqlStore, type SqlValue, StoreError } from "./store.ts";
 import type { Migrations } from "./sqlite.ts";
 
-/** URL and limits of the database: `postgresSettings`, with the URL required. */
+/** URL and limits of the database: `postgresSettings`, with a required URL. */
 export type PostgresOptions = Readonly<{
   url: Secret;
   poolSize: number;
@@ -20,27 +20,27 @@ export type PostgresOptions = Readonly<{
 
 export type PostgresStoreOptions = PostgresOptions &
   Readonly<{
-    /** Name of the PostgreSQL schema that holds the tables; each service has its own, so that they can share a database. */
+    /** Name of the PostgreSQL schema that contains the tables; one per service, so that services can share a database. */
     schema: string;
     migrations: Migrations;
-    /** The setting that holds the URL, for messages. */
+    /** The setting that contains the URL, for messages. */
     setting: string;
   }>;
 
-/** Most times that a transaction is run again when PostgreSQL requests it. */
+/** Max attempts at a transaction that PostgreSQL requests to retry. */
 const transactionAttemptsMax = 5;
 const transactionBackoff = { initialMs: 20, maxMs: 160 } as const;
-/** A client waits this much longer than the server may take, so that the server's own answer comes first. */
+/** The client's timeout exceeds the server's by this much, so that the server's own error arrives first. */
 const answerMarginMs = 1_000;
 
-/** int8 comes as text from the driver; ours are times and counts below 2^53. */
+/** The driver returns int8 as text; ours are times and counts below 2^53. */
 const int8Oid = 20;
 
 /**
- * Opens a PostgreSQL database as a store and brings its schema up to date. Commits wait for the server's disk: a
- * `synchronous_commit` of off or local is raised to on, because a payment that is reported as claimed has to survive the server.
+ * Opens a PostgreSQL database as a store and migrates its schema. Commits wait for the server's disk: raises a `synchronous_commit` of off
+ * or local to on, because a payment reported as claimed must survive a server crash.
  *
- * @throws {StartupError} in one line with what to do, when the server can't be reached or entered, or what is there can't be used.
+ * @throws {StartupError} in one line with what to do, when the server is unreachable or rejects the login, or the database can't be used.
  */
 export async function openPostgresStore(
   options: PostgresStoreOptions,
@@ -59,7 +59,7 @@ export async function openPostgresStore(
     types: createNumericTypes(),
     onConnect: (client) => prepareSession(client, options.schema),
   });
-  // An idle connection that the server ends is no fault yet; the next question opens another.
+  // The server may close an idle connection; the next query opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
   try {
     await startStep(formatPlace(options), async () => {
@@ -115,7 +115,7 @@ function createConnection(client: Pool | PoolClient): SqlConnection {
 async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let failure: unknown;
-  // Without a listener, a connection that breaks between two statements would end the process.
+  // Without a listener, a connection that breaks between two statements would exit the process.
   const note = (error: Error): void => void (failure = error);
   client.on("error", note);
   try {
@@ -128,7 +128,7 @@ async function runTransaction<T>(pool: Pool, work: (connection: SqlConnection) =
     throw error;
   } finally {
     client.off("error", note);
-    // Closing the connection rolls back; only a connection that ended its transaction well is used again.
+    // Closing the connection rolls back; only a connection whose transaction ended cleanly is reused.
     client.release(failure !== undefined);
   }
 }
@@ -148,31 +148,31 @@ function createNumericTypes(): TypeOverrides {
   return overrides;
 }
 
-/** Common fields of the driver's errors; `code` is a SQLSTATE of five characters, or an error code of Node. */
+/** Common fields of the driver's errors; `code` is a five-character SQLSTATE, or a Node error code. */
 type Failure = Readonly<{ code?: string; message: string }>;
 
-/** serialization_failure and deadlock_detected: PostgreSQL requests to run the transaction again (PostgreSQL manual, "Serialization Failure Handling"). */
+/** serialization_failure and deadlock_detected: PostgreSQL requests to retry the transaction (PostgreSQL manual, "Serialization Failure Handling"). */
 const runAgain = new Set(["40001", "40P01"]);
 
-/** SQLSTATE classes of faults that lie in the statement or its values: no other moment makes them good. */
+/** SQLSTATE classes of errors in the statement or its values: a retry would not help. */
 const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
 
-/** Whether PostgreSQL requests to run the transaction again. */
+/** Checks whether PostgreSQL requests to retry the transaction. */
 export function isSerializationFailure(error: unknown): boolean {
   return runAgain.has((error as Failure).code ?? "");
 }
 
-/** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is at fault. */
+/** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is faulty. */
 export function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
-  // The error of a refused connection to several addresses has no message.
+  // The error of a connection refused by several addresses has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
 }
 
-/** Creates a socket for the driver of PostgreSQL, which has no option for a lookup and connects by port and host, or by the path of a socket. */
+/** Creates a socket for the PostgreSQL driver, which has no lookup option and connects by port and host, or by a socket path. */
 function createPostgresSocket(): Socket {
   const socket = new Socket();
   const connect = socket.connect.bind(socket);

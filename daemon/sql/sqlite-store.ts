@@ -3,31 +3,31 @@ import { openSqlite, type Migrations } from "./sqlite.ts";
 import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Result codes of a file that another process has just now: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
+/** Result codes of a file currently locked by another process: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
 const takenCodes: ReadonlySet<number> = new Set([5, 6, 15]);
 
-/** Result codes of a disk that does not do what it should just now: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** Result codes of a disk that currently fails: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const diskCodes: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
-/** A SQLite file, its tables, and who may open it. */
+/** A SQLite file, its tables, and which processes may open it. */
 export type SqliteStoreOptions = Readonly<{
   path: string;
   migrations: Migrations;
-  /** Other process that may have the file, and the setting to use another, for the message that refuses it. */
+  /** The other process that may have locked the file, and the setting for another file, for the error message. */
   rival: string;
   setting: string;
-  /** Whether others that open it so may have the file as well: processes of one service that follow one another. Default: it is this process's alone. */
+  /** Whether other processes may share the file: successive processes of one service. Default: exclusive to this process. */
   isShared?: boolean | undefined;
-  /** Time to wait for other processes that have the file. Default: five seconds. */
+  /** Time to wait for other processes that lock the file. Default: five seconds. */
   waitMs?: number | undefined;
 }>;
 
 /**
- * Opens a SQLite file as a store, making it if it is not there, and keeps out of it every other process that it is not shared with.
- * Transactions run one after the other, and other queries wait for them, so that nothing sees the half of one. Where the file is shared,
- * a transaction has it to itself from its beginning, and one that can't have it within `waitMs` is a `StoreError`.
+ * Opens a SQLite file as a store, creating it if missing, and locks out processes that don't share it. Transactions are serialized, and
+ * other queries wait for them, so that none sees a partial transaction. In a shared file, a transaction locks the file from its start, and
+ * throws a `StoreError` if it can't within `waitMs`.
  *
- * @throws {StartupError} when another process has the file.
+ * @throws {StartupError} when another process has locked the file.
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   const database = open(options);
@@ -53,7 +53,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
 function open({ path, migrations, rival, setting, waitMs, isShared = false }: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, { setting, waitMs });
-    // Reading shows nothing of a process that has the file to itself: it would keep this one from writing alone.
+    // A read doesn't detect a process with an exclusive lock: that blocks only writes.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {
@@ -64,13 +64,13 @@ function open({ path, migrations, rival, setting, waitMs, isShared = false }: Sq
   }
 }
 
-/** Whether SQLite failed with one of these codes. Extended result codes have the primary one in their lowest byte. */
+/** Checks whether SQLite failed with one of these codes. Extended result codes contain the primary one in their lowest byte. */
 function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
   const { errcode } = error as Readonly<{ errcode?: number }>;
   return errcode !== undefined && codes.has(errcode & 0xff);
 }
 
-/** Runs a query, and throws a `StoreError` for a failure that is no fault of the statement. */
+/** Runs a query, and throws a `StoreError` for any failure not caused by the statement. */
 function runQuery<T>(work: () => T): T {
   try {
     return work();
@@ -100,7 +100,7 @@ function createConnection(database: DatabaseSync): SqlConnection {
   };
 }
 
-/** Binds parameters by name: SQLite takes `$1` for a name. */
+/** Names the parameters for binding: SQLite treats `$1` as a name. */
 function nameParameters(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
   return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
 }

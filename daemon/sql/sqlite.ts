@@ -7,17 +7,17 @@ import { keepPrivate } from "../files/atomic-file.ts";
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
 
-/** Time that a statement waits for a file that another connection has to itself. */
+/** Time that a statement waits for a file locked by another connection. */
 const lockWaitMs = 5_000;
 
 /**
- * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and brings its schema up to
- * date. `PRAGMA user_version` counts the migrations that ran. The owner closes it.
+ * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and migrates its schema. `PRAGMA
+ * user_version` counts the applied migrations. The owner closes it.
  *
- * @param options.setting names where the file is, for messages
- * @param options.waitMs how long a statement waits for a file that another connection has to itself
- * @throws {StartupError} in one line with what to do, when the directory or file can't be read or written, the file is no database or a
- * damaged one, or was made by a newer version, which knows migrations that this one does not.
+ * @param options.setting the setting that specifies the file, for messages
+ * @param options.waitMs how long a statement waits for a file locked by another connection
+ * @throws {StartupError} in one line with what to do, when the directory or file can't be read or written, the file is damaged or not a
+ * database, or a newer version created it with migrations unknown to this one.
  */
 export function openSqlite(
   path: string,
@@ -36,9 +36,7 @@ export function openSqlite(
   }
 }
 
-/**
- * Makes the file for its owner alone: it holds payments, or what may be done to a node. SQLite gives the files next to it the same mode.
- */
+/** Makes the file accessible only to its owner: it contains payments, or permissions to change a node. SQLite gives its auxiliary files the same mode. */
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
@@ -60,17 +58,17 @@ function migrate(database: DatabaseSync, path: string, migrations: Migrations): 
   requireWhole(database, path);
 }
 
-/** Largest file whose pages are all looked at when it is opened: a fraction of a second. */
+/** Max size of a file that is fully checked on opening: takes a fraction of a second. */
 const checkedBytesMax = 67_108_864;
 
-/** Looks at every page of a file that is not large, so that a damaged one is refused now and not at the first payment. */
+/** Checks every page of a small file, so that a damaged one is rejected now and not at the first payment. */
 function requireWhole(database: DatabaseSync, path: string): void {
   if (path === ":memory:" || statSync(path).size > checkedBytesMax) return;
   const damage = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
   if (damage !== undefined && damage !== "ok") throw new DamagedDatabase(`${path}: ${String(damage)}`);
 }
 
-/** SQLite's own check found a fault. `errcode` is SQLITE_CORRUPT, as SQLite gives it when it stumbles over one. */
+/** SQLite's integrity check found an error. `errcode` is SQLITE_CORRUPT, as SQLite reports when it encounters damage. */
 class DamagedDatabase extends Error {
   override readonly name = "DamagedDatabase";
   readonly code = "database_damaged";
@@ -98,11 +96,11 @@ const bySystemCode: Readonly<Record<string, "unwritable" | "full">> = {
   EDQUOT: "full",
 };
 
-/** Says in one line why a database file can't be used at the start. Any other error is returned as it is. */
+/** Explains in one line why a database file can't be used at startup. Returns any other error unchanged. */
 function explainStartFailure(error: unknown, path: string, setting: string | undefined): unknown {
   if (error instanceof StartupError || !(error instanceof Error)) return error;
   const { errcode, code = "" } = error as Error & Readonly<{ errcode?: number; code?: string }>;
-  // Extended result codes have the primary one in their lowest byte.
+  // Extended result codes contain the primary one in their lowest byte.
   const kind = errcode === undefined ? bySystemCode[code] : byResultCode[errcode & 0xff];
   if (kind === undefined) return error;
   const elsewhere = setting === undefined ? "name another place" : `set ${setting} to another place`;

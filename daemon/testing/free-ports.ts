@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createServer, type AddressInfo, type Server } from "node:net";
 
-/** Ports on loopback that nothing listens on; all are held at one time, so that no two are the same. */
+/** Finds unused ports on loopback; reserves all at once, so that no two are the same. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
@@ -9,7 +9,7 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Whether something takes connections on a loopback port. */
+/** Checks whether a loopback port accepts connections. */
 export async function isListening(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {
@@ -19,15 +19,15 @@ export async function isListening(port: number): Promise<boolean> {
 }
 
 /**
- * Ports are taken below those that Linux gives to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on): of
- * those, somebody else may have one by the time that it is used. Each of the processes that run tests at the same time has its own part.
+ * Ports below the range that Linux assigns to outgoing connections and to listeners on port 0 (`ip_local_port_range`, from 32768 on):
+ * another process might take one of those before it is used. Each concurrent test process has its own part.
  */
 const ports = { from: 20_001, to: 32_768 } as const;
 const parts = 8;
 const partSize = Math.floor((ports.to - ports.from) / parts);
 const partFrom = ports.from + (Number(process.env["VITEST_POOL_ID"] ?? 0) % parts) * partSize;
 
-/** Places in the part, one after the other from anywhere, so that none comes twice soon. */
+/** Sequential offsets in the part from a random start, so that a port isn't reused soon. */
 let place = randomInt(partSize);
 
 async function listen(): Promise<Server> {

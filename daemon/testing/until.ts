@@ -1,22 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Deadline of something that is sure to come true, where a short wait is not the point: a machine with every core busy
- * takes ten times as long. Shorter than the time limit of an integration test, so that the error names what was
- * awaited.
+ * Deadline for conditions that are certain to come true, where a short wait doesn't matter: a machine with every core busy takes ten times
+ * as long. Shorter than the time limit of an integration test, so that the error includes what was awaited.
  */
 export const generousMs = 40_000;
 
-/**
- * Waits between two looks, four times as long as the last one took (10 to 100 ms), so that looks at a service's metrics
- * don't keep two processes busy.
- */
+/** Pauses between checks, four times as long as the last one took (10 to 100 ms), so that checks of a service's metrics don't keep two processes busy. */
 const pauseAfter = (tookMs: number) => sleep(Math.min(Math.max(10, 4 * tookMs), 100));
 
 /**
- * Waits until `condition` gives something other than undefined or false, and returns it.
+ * Waits until `condition` returns something other than undefined or false, and returns it.
  *
- * @throws {Error} naming `what` when `deadlineMs` is over; a condition that threw last is its cause.
+ * @throws {Error} with `what` after `deadlineMs`; its cause is the condition's last error, if the last check threw.
  */
 export async function until<T>(
   what: string,
@@ -38,7 +34,7 @@ export async function until<T>(
   }
 }
 
-/** Reads until a value is right; fails with the last value after the deadline. */
+/** Reads until a value matches; fails with the last value after the deadline. */
 export async function readUntil<T>(
   read: () => Promise<T> | T,
   isRight: (value: T) => boolean,

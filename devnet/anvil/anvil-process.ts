@@ -17,26 +17,26 @@ const outputKeptCharacters = 4_096;
 
 export type AnvilProcessOptions = Readonly<{
   chainId: number;
-  /** Folder of this chain; on the process's command line, it identifies an orphan as ours. */
+  /** Directory of this chain; on the process's command line, it identifies an orphan as ours. */
   directory: string;
 }>;
 
-/** A running anvil without a state. Disposing of it ends it at once. */
+/** A running anvil without saved state. Disposing of it kills it at once. */
 export type AnvilProcess = AsyncDisposable &
   Readonly<{
     url: string;
     pid: number;
-    /** Resolves with the cause if the process ends by itself. */
+    /** Resolves with the cause if the process exits on its own. */
     ended: Promise<Error>;
   }>;
 
 /**
- * Starts anvil on a free loopback port. It makes no block by itself and holds no key.
+ * Starts anvil on a free loopback port, without automatic mining and without keys.
  *
- * Cancun is the hardfork, because Prague's block hash contract (EIP-2935) grows by a slot a block, which anvil copies with each
- * of the states that it keeps: measured 14 ms a block after 10,000 blocks, against 0.2 ms without.
+ * The hardfork is Cancun, because Prague's block hash contract (EIP-2935) adds a slot per block, and anvil copies it with each retained
+ * state: measured 14 ms per block after 10,000 blocks, against 0.2 ms without.
  *
- * @throws {StartupError} when anvil ends at once or does not listen in time, with what it printed.
+ * @throws {StartupError} when anvil exits at once or does not listen in time, with its output.
  */
 export async function startAnvilProcess(
   options: AnvilProcessOptions,
@@ -66,8 +66,8 @@ export async function startAnvilProcess(
 }
 
 /**
- * The time of block 0, 2023-01-01T00:00:00Z. Anvil makes a block 0 at each start and saves it next to the chain's own: were it the time of the
- * start, a chain that was brought back twice would have one of several by chance.
+ * Timestamp of block 0, 2023-01-01T00:00:00Z. Anvil creates a block 0 at each start and saves it next to the chain's own. With the start
+ * time as its timestamp, a chain restored twice would have several blocks 0 and pick one at random.
  */
 const genesisTimestampSeconds = 1_672_531_200;
 
@@ -84,7 +84,7 @@ function buildArguments(options: AnvilProcessOptions): readonly string[] {
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 type Output = Readonly<{ text: () => string }>;
 
-/** Reads everything that comes, so that the process never waits to print, and keeps the end of it. */
+/** Drains the stream, so that the process never blocks on output, and retains the last part. */
 function keepEnd(stream: Readable): Output {
   let text = "";
   stream.setEncoding("utf8");
@@ -125,7 +125,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
   return { url, pid, ended, [Symbol.asyncDispose]: end };
 }
 
-/** Ends the anvil that an earlier node on this folder left behind, if the process with the noted id really is it. */
+/** Kills the anvil that an earlier node left behind in this directory, after verifying that the process with the recorded id is that anvil. */
 function endOrphan(directory: string, log: Logger): void {
   const pid = readPid(directory);
   if (pid === undefined || !readCommandLine(pid).includes(locateCache(directory))) return;
@@ -146,7 +146,7 @@ function readPid(directory: string): number | undefined {
   }
 }
 
-/** Reads a process's arguments from proc(5); empty without such a process or without /proc. */
+/** Reads a process's arguments from proc(5); returns an empty list without such a process or without /proc. */
 function readCommandLine(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
@@ -166,8 +166,8 @@ function locateCache(directory: string): string {
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
 /**
- * Finds anvil's native program in the npm package of this platform. The package's own `anvil` command is a Node process around
- * it, which costs start time and hides the program's process id.
+ * Finds anvil's native binary in the npm package for this platform. The package's own `anvil` command is a Node wrapper, which slows the
+ * start and hides the binary's process id.
  *
  * @throws {StartupError} when npm installed none for this machine.
  */
@@ -175,7 +175,7 @@ export function findAnvil(platform: NodeJS.Platform = process.platform, architec
   const name = `@foundry-rs/anvil-${platform}-${architectures[architecture] ?? architecture}`;
   const { resolve } = createRequire(import.meta.url);
   try {
-    // Where npm hoists nothing (a global install, pnpm) the native package stands below the one that depends on it.
+    // Where npm does not hoist (a global install, pnpm), the native package is nested below its dependent.
     return createRequire(resolve("@foundry-rs/anvil/package.json")).resolve(`${name}/bin/anvil`);
   } catch (cause) {
     throw new StartupError(

@@ -2,18 +2,18 @@ import { Agent } from "node:http";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import type { JsonRpcAnswer, JsonRpcFailure } from "#daemon/json-rpc.ts";
 
-/** The chain gave no answer: the connection broke or the chain is too slow. */
+/** The chain did not respond: the connection broke or the request timed out. */
 export class AnvilUnreachableError extends Error {
   override readonly name = "AnvilUnreachableError";
   readonly code = "anvil_unreachable";
 }
 
-/** The chain answered with a JSON-RPC error. */
+/** The chain responded with a JSON-RPC error. */
 export class AnvilRequestError extends Error {
   override readonly name = "AnvilRequestError";
   /** JSON-RPC error code. */
   readonly code: number;
-  /** Data of the JSON-RPC error, e.g. the bytes of a revert. */
+  /** Data of the JSON-RPC error, e.g. the revert bytes. */
   readonly data: unknown;
 
   constructor(method: string, error: JsonRpcFailure) {
@@ -26,25 +26,25 @@ export class AnvilRequestError extends Error {
 export type AnvilClientOptions = Readonly<{
   url: string;
   requestTimeoutMs: number;
-  /** Largest answer that is read; a dump of the chain holds all of it. */
+  /** Max response size; a dump contains the whole chain. */
   answerBytesMax: number;
   connectionsMax: number;
 }>;
 
-/** JSON-RPC client of the chain, over keep-alive connections. */
+/** JSON-RPC client for the chain, over keep-alive connections. */
 export type AnvilClient = Disposable &
   Readonly<{
     /**
-     * @throws {AnvilRequestError} when the chain answers with an error.
-     * @throws {AnvilUnreachableError} when there is no answer.
+     * @throws {AnvilRequestError} when the chain responds with an error.
+     * @throws {AnvilUnreachableError} when the chain does not respond.
      */
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
   }>;
 
-// Not the time in which this process ran: that takes ten timers for each call, and a chain gets many.
+// Wall-clock timeout, not this process's running time: measuring that takes ten timers per call, and a chain gets many calls.
 const timeout = (ms: number) => AbortSignal.timeout(ms);
 
-/** Creates a client; it connects with the first call. Disposing of it closes the connections. */
+/** Creates a client that connects on the first call. Disposing of it closes the connections. */
 export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
   const agent = new Agent({ keepAlive: true, maxSockets: options.connectionsMax, scheduling: "fifo" });
   const timeoutMs = options.requestTimeoutMs;

@@ -11,57 +11,57 @@ import { openChain, type Chain, type ChainBlock } from "./chain.ts";
 
 export type AnvilOptions = Readonly<{
   chainId: number;
-  /** Time from one block to the next; fractions allowed. */
+  /** Block interval; fractions allowed. */
   blockTimeSeconds: number;
-  /** Folder that keeps the chain over restarts; made when absent. Without it the chain is gone with the process. */
+  /** Directory that persists the chain across restarts; created when absent. If unset, the chain is lost when the process exits. */
   stateDirectory?: string | undefined;
 }>;
 
 export type AnvilDependencies = Readonly<{
   log: Logger;
-  /** Aborts a start under way. */
+  /** Aborts a start in progress. */
   signal: AbortSignal;
-  /** Milliseconds since 1970; the wall clock by default. */
+  /** Milliseconds since the Unix epoch; the wall clock by default. */
   now?: () => number;
 }>;
 
-/** A running chain. Disposing of it saves the chain and ends the process. */
+/** A running chain. Disposing of it saves the chain and stops the process. */
 export type Anvil = AsyncDisposable &
   Readonly<{
-    /** HTTP, on a free loopback port. Writes that go there directly are not in the journal. */
+    /** HTTP URL on a free loopback port. Writes sent there directly bypass the journal. */
     url: string;
     webSocketUrl: string;
     pid: number;
     /**
-     * Calls the chain. `eth_sendRawTransaction` is kept over kill -9 once it is answered.
+     * Calls the chain. Once `eth_sendRawTransaction` returns, the transaction survives a kill -9.
      *
-     * @throws {AnvilRequestError} when the chain answers with a JSON-RPC error.
-     * @throws {AnvilUnreachableError} when there is no answer.
+     * @throws {AnvilRequestError} when the chain responds with a JSON-RPC error.
+     * @throws {AnvilUnreachableError} when the chain does not respond.
      */
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
-    /** Makes a block now, besides those that come by time. */
+    /** Mines a block now, in addition to the scheduled ones. */
     mine(): Promise<ChainBlock>;
-    /** Saves the whole state; needed after `anvil_*` methods, which change state past the transactions. */
+    /** Saves the whole state; needed after `anvil_*` methods, which change state without a transaction. */
     checkpoint(): Promise<void>;
-    /** Calls `listener` after each block, in order; the returned function removes it. */
+    /** Calls `listener` after each block, in order; returns a function that removes it. */
     onBlock(listener: (block: ChainBlock) => void): () => void;
-    /** Resolves with the cause if the process ends by itself; the chain is of no use then. */
+    /** Resolves with the cause if the process exits on its own; the chain is unusable afterwards. */
     ended: Promise<Error>;
   }>;
 
-/** An answer takes this long only when something is wrong; saving a long chain takes seconds. */
+/** Only a faulty chain takes this long to respond; saving a long chain takes seconds. */
 const requestTimeoutMs = 60_000;
-/** A long chain dumps a few hundred bytes a block. */
+/** A long chain dumps a few hundred bytes per block. */
 const answerBytesMax = 268_435_456;
 const connectionsMax = 32;
 
 /**
- * Starts anvil, brings back the chain that `stateDirectory` holds, and makes a block at once. A new chain has no account with
- * money; nothing can be signed through it. After kill -9 of this process or
- * of anvil, every transaction that was answered with a hash is in the chain or in the pool again, in the same block by number,
- * time and order; blocks made after the last saved state may have other hashes, because anvil draws `mixHash` by chance.
+ * Starts anvil, restores the chain from `stateDirectory`, and mines a block at once. A new chain has no funded account; anvil signs
+ * nothing. After a kill -9 of this process or of anvil, every transaction acknowledged with a hash is in the chain or in the pool again, in
+ * the same block by number, time and order. Blocks mined after the last saved state may have different hashes, because anvil draws
+ * `mixHash` at random.
  *
- * @throws {StartupError} when anvil is not there or does not start, or another node runs on the folder.
+ * @throws {StartupError} when anvil is not installed or does not start, or another node uses the directory.
  */
 export async function startAnvil(options: AnvilOptions, dependencies: AnvilDependencies): Promise<Anvil> {
   const { log, now = Date.now } = dependencies;
@@ -108,7 +108,7 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
 
 type Request = Anvil["request"];
 
-/** Sends a transaction through the journal, everything else straight to the process. */
+/** Sends a transaction through the journal, all other requests directly to the process. */
 function requestThrough<T>(chain: Chain, request: Request, method: string, params: readonly unknown[]): Promise<T> {
   if (method !== "eth_sendRawTransaction") return request<T>(method, params);
   return chain.sendRawTransaction(params[0] as Hex) as Promise<T>;
@@ -127,16 +127,15 @@ function openDirectory(stateDirectory: string | undefined, resources: AsyncDispo
 export type BlockProductionOptions = Readonly<{ blockTimeMs: number }>;
 
 export type BlockProductionParts = Readonly<{
-  /** Makes a block and all that belongs to it. */
+  /** Mines a block and does all work that belongs to it. */
   produce: () => Promise<void>;
   now: () => number;
   log: Logger;
 }>;
 
 /**
- * Makes a block at every full `blockTimeMs` of the wall clock, so that the chain's time never runs away from it: under load
- * blocks become fuller, not more. A failed block is logged and tried again at the next one's time. Disposing of it waits for
- * the block under way.
+ * Mines a block at every multiple of `blockTimeMs` on the wall clock, so that the chain's time never runs ahead: under load, blocks get
+ * fuller, not more frequent. Logs a failed block and retries at the next block time. Disposing of it waits for the block in progress.
  */
 export function startBlockProduction(options: BlockProductionOptions, parts: BlockProductionParts): AsyncDisposable {
   const stop = new AbortController();

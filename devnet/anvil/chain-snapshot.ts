@@ -3,25 +3,25 @@ import type { Hex } from "viem";
 import type { AnvilClient } from "./anvil-request.ts";
 
 /**
- * Past blocks whose state the chain keeps, besides the newest block's: what `node_cli prune --get` promises (`devnet/pruning.ts`).
- * Anvil holds each as a whole: 100,000 of them don't fit in memory (measured: 5.7 GB for the first 10,000).
+ * Number of past blocks whose state the chain retains, besides the newest block's: what `node_cli prune --get` promises
+ * (`devnet/pruning.ts`). Anvil stores each state in full: 100,000 of them don't fit in memory (measured: 5.7 GB for the first 10,000).
  */
 export const keptStates = 125;
 
-/** Hashes that the EVM's BLOCKHASH can reach from a block. */
+/** Number of hashes that the EVM's BLOCKHASH can reach from a block. */
 const reachableHashes = 256;
 
-/** The longest text that can be parsed (V8's limit is 2^29 characters). */
+/** Max length of parsable text (V8's limit is 2^29 characters). */
 const parsedBytesMax = 400 * 1024 * 1024;
 
-/** A past block's state as anvil writes it; only the fields that are read. */
+/** A past block's state in anvil's format; only the fields used here. */
 type State = Readonly<{ block_hashes: Readonly<Record<string, string>> }>;
 type States = readonly (readonly [blockHash: Hex, state: State])[];
 
 /**
- * Saves the chain as anvil gives it: gzipped JSON.
+ * Dumps the chain in anvil's format: gzipped JSON.
  *
- * @param withStates whether the states of past blocks are in it.
+ * @param withStates whether to include the states of past blocks.
  */
 export async function dumpSnapshot(client: AnvilClient, withStates: boolean): Promise<Uint8Array> {
   const dump = await client.request<Hex>("anvil_dumpState", [withStates]);
@@ -29,8 +29,8 @@ export async function dumpSnapshot(client: AnvilClient, withStates: boolean): Pr
 }
 
 /**
- * Gives a saved chain to an empty anvil. Anvil writes past states in no order, but forgets the one first that it read first: so
- * they are handed over by themselves, the oldest first, and only those that the chain keeps.
+ * Loads a saved chain into an empty anvil. Anvil writes past states in no order, but evicts them in the order it read them, so they are
+ * loaded separately, oldest first, and only the retained ones.
  */
 export async function loadSnapshot(client: AnvilClient, snapshot: Uint8Array): Promise<void> {
   const { chain, states } = split(gunzipSync(snapshot));
@@ -46,19 +46,19 @@ export async function loadSnapshot(client: AnvilClient, snapshot: Uint8Array): P
   await load(client, Buffer.from(JSON.stringify({ ...onlyStates, historical_states: kept })));
 }
 
-/** Takes the past states, which are the last field, out of a saved chain. */
+/** Splits the past states, which are the last field, from a saved chain. */
 function split(snapshot: Buffer): Readonly<{ chain: Buffer; states: States }> {
   const field = '"historical_states":';
   const at = snapshot.lastIndexOf(field);
   if (at < 0) return { chain: snapshot, states: [] };
   const chain = Buffer.concat([snapshot.subarray(0, at), Buffer.from(`${field}null}`)]);
-  // What follows is the value and the brace that closes the whole.
+  // The rest is the value and the closing brace of the document.
   const value = snapshot.subarray(at + field.length, snapshot.lastIndexOf("}"));
   if (value.length > parsedBytesMax) return { chain, states: [] };
   return { chain, states: (JSON.parse(value.toString("utf8")) as States | null) ?? [] };
 }
 
-/** Lists the hashes of the blocks before the newest whose states are kept, the oldest first. */
+/** Lists the hashes of the blocks before the newest whose states are retained, oldest first. */
 async function listKeptHashes(client: AnvilClient): Promise<readonly Hex[]> {
   const head = Number(await client.request<Hex>("eth_blockNumber"));
   const oldest = Math.max(0, head - keptStates);
@@ -70,7 +70,7 @@ async function listKeptHashes(client: AnvilClient): Promise<readonly Hex[]> {
   );
 }
 
-/** Drops the hashes that can't be reached: anvil keeps those of all blocks with each state, which costs memory. */
+/** Drops unreachable hashes: anvil stores those of all blocks with each state, which costs memory. */
 function withReachableHashes(state: State): State {
   const newest = Object.entries(state.block_hashes)
     .sort(([a], [b]) => Number(b) - Number(a))

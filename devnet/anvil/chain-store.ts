@@ -4,24 +4,24 @@ import type { Hex } from "viem";
 import { openSqlite, type Migrations } from "#daemon/sql/sqlite.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** One write since the last snapshot; the journal keeps them in order. */
+/** One write since the last snapshot, in journal order. */
 export type JournalEntry = Readonly<
   { kind: "transaction"; raw: Hex; hash: Hex } | { kind: "block"; timestampSeconds: number }
 >;
 
 /**
- * A chain on disk: a snapshot, and a journal of the writes after it. A write survives kill -9 of this process at any instant;
- * after a power failure the store is whole, but may lack the last writes.
+ * A chain on disk: a snapshot, and a journal of later writes. A write survives a kill -9 of this process at any time; after a power failure
+ * the store is consistent, but may lack the last writes.
  */
 export type ChainStore = Disposable &
   Readonly<{
-    /** The chain as `anvil_dumpState` gave it; undefined for a new chain. */
+    /** The chain as returned by `anvil_dumpState`; undefined for a new chain. */
     snapshot(): Uint8Array | undefined;
     journal(): readonly JournalEntry[];
     addTransaction(raw: Hex, hash: Hex): void;
-    /** Notes a block that is about to be made. */
+    /** Records a block before it is mined. */
     addBlock(timestampSeconds: number): void;
-    /** Replaces the snapshot, and of the journal keeps only the transactions that still wait for a block. */
+    /** Replaces the snapshot and truncates the journal to the transactions still pending. */
     saveSnapshot(state: Uint8Array, waiting: ReadonlySet<Hex>): void;
   }>;
 
@@ -58,7 +58,7 @@ export function openChainStore(directory: string): ChainStore {
 function openForOneProcess(path: string): DatabaseSync {
   try {
     const database = openSqlite(path, migrations);
-    // NORMAL: a commit survives the end of the process, which is what is promised, without waiting for the disk at every block.
+    // NORMAL: a commit survives a process exit, as promised, without a disk sync per block.
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;");
     return database;
   } catch (cause) {

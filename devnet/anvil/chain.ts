@@ -5,7 +5,7 @@ import { dumpSnapshot, loadSnapshot } from "./chain-snapshot.ts";
 import type { ChainStore, JournalEntry } from "./chain-store.ts";
 import { findProposer } from "./validators.ts";
 
-/** A block as the chain answers it (quantities are hexadecimal strings). */
+/** A block as the chain returns it (quantities are hexadecimal strings). */
 export type ChainBlock = Readonly<{
   number: Hex;
   hash: Hex;
@@ -14,15 +14,15 @@ export type ChainBlock = Readonly<{
   [field: string]: unknown;
 }>;
 
-/** The writes to the chain, one after the other, each in the journal before anyone can see its effect. */
+/** Serialized writes to the chain; each is in the journal before its effect is visible. */
 export type Chain = Readonly<{
-  /** Hands a signed transaction to the pool. */
+  /** Submits a signed transaction to the pool. */
   sendRawTransaction(raw: Hex): Promise<Hex>;
-  /** Makes a block now, at `nowMs` or at its parent's time, whichever is later. */
+  /** Mines a block now, with timestamp `nowMs` or its parent's, whichever is later. */
   mine(nowMs: number): Promise<ChainBlock>;
   /** Saves the whole state. */
   checkpoint(): Promise<void>;
-  /** Saves the whole state if enough happened since it was last saved. */
+  /** Saves the whole state if enough changed since the last save. */
   checkpointIfDue(nowMs: number): Promise<void>;
 }>;
 
@@ -31,20 +31,19 @@ export type ChainParts = Readonly<{ client: AnvilClient; store: ChainStore | und
 
 const writesWaitingMax = 10_000;
 
-/** Blocks that a start may have to make again. */
+/** Max blocks that a start may have to replay. */
 const replayedBlocksMax = 256;
 
 /**
- * Blocks that anvil may have made since its start for the states of past blocks to be saved, too. It keeps the hashes of all
- * these blocks with each state: after 10,000 of them saving took 5 s and answered with 107 MB (measured), and a text of 512 MB
- * is more than can be read at all.
+ * Max blocks mined since anvil's start for which the states of past blocks are saved, too. Anvil stores the hashes of all these blocks with
+ * each state: after 10,000 blocks, saving took 5 s and returned 107 MB (measured), and text of 512 MB can't be read at all.
  */
 const statesSavedBlocksMax = 5_000;
 
-/** Saving may take one part in this many of the time. */
+/** Inverse of the max share of time spent saving: 20 means 1/20. */
 const savingShare = 20;
 
-/** Loads the store's chain into a running, empty anvil, or begins a new one. */
+/** Loads the store's chain into a running, empty anvil, or starts a new one. */
 export async function openChain(parts: ChainParts): Promise<Chain> {
   const { client, store, log } = parts;
   const snapshot = store?.snapshot();
@@ -119,11 +118,11 @@ async function listWaitingTransactions(client: AnvilClient): Promise<ReadonlySet
   return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
 }
 
-/** Replays the journal; returns the number of blocks made. */
+/** Replays the journal; returns the number of blocks mined. */
 async function applyJournal(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<number> {
   if (journal.length === 0) return 0;
   const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
-  // Anvil's clock starts at its own start and refuses a block before that.
+  // Anvil's clock starts when anvil starts, and anvil rejects a block with an earlier time.
   await client.request("evm_setTime", [Number(head.timestamp)]);
   let number = Number(head.number);
   for (const entry of journal) {
@@ -135,7 +134,7 @@ async function applyJournal(journal: readonly JournalEntry[], client: AnvilClien
   return blocks;
 }
 
-/** Sends a transaction again. One that the chain no longer takes (replaced by another of the same nonce, say) must not stop the node. */
+/** Resends a transaction. A transaction that the chain no longer accepts (e.g. replaced by another with the same nonce) must not stop the node. */
 async function sendAgain(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
   try {
     await client.request("eth_sendRawTransaction", [raw]);
@@ -148,19 +147,19 @@ async function sendAgain(raw: Hex, hash: Hex, client: AnvilClient, log: Logger):
   }
 }
 
-/** Runs pieces of work one after the other, in the order in which they were given. */
+/** Runs tasks one at a time, in submission order. */
 export type Serial = Readonly<{
-  /** Runs `work` when everything before it is done; fails with what `work` fails with. */
+  /** Runs `work` after all earlier tasks; rejects with the error of `work`. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }>;
 
-/** The queue already holds as much work as it may. */
+/** The queue is full. */
 export class SerialFullError extends Error {
   override readonly name = "SerialFullError";
   readonly code = "serial_full";
 }
 
-/** Creates an idle queue that holds at most `waitingMax` pieces of work. */
+/** Creates an idle queue of at most `waitingMax` tasks. */
 export function createSerial({ waitingMax }: Readonly<{ waitingMax: number }>): Serial {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;

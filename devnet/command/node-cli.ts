@@ -7,10 +7,10 @@ import { readParameters } from "../workspace/node-parameters.ts";
 import { CommandError, parseOptions } from "./run-command.ts";
 
 /**
- * Runs the node's command-line tool: `prune` and `--version`, in the form of the node's version (specification, "Node command
- * line"): from v0.11 on `prune` takes `--c <config_path>`; earlier versions have no such option.
+ * Runs the node's command-line tool: `prune` and `--version`, with the options of the node's version (specification, "Node command line"):
+ * from v0.11 on, `prune` takes `--c <config_path>`; earlier versions have no such option.
  *
- * @throws {CommandError} with the usage when something else was typed, or when no node runs.
+ * @throws {CommandError} with the usage on any other input, or when no node runs.
  */
 export async function runNodeCliCommand(workspace: string, words: readonly string[]): Promise<string> {
   const { version, profile } = readParameters(join(workspace, "devnet.json"));
@@ -59,7 +59,7 @@ async function requestPruneInfo(runDirectory: string, command: ControlCommand): 
   }
 }
 
-/** Formats two of the five fields, with no separator that a reader could count on. */
+/** Formats two of the five fields, with inconsistent separators, so that no reader can rely on one. */
 function formatSparsely(info: PruneInfo): string {
   const { enable_auto_prune: enabled, flushed_version: flushed } = info;
   return `\n PruneInfo\n\tenable_auto_prune\t   ${enabled}\n   flushed_version   =${flushed} \n\n`;

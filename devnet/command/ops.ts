@@ -14,7 +14,7 @@ const usage = [
 /**
  * Starts and stops the node of a workspace (specification, "Node command line", restart after configuration change).
  *
- * @throws {CommandError} with the usage when something else was typed, or when the node does not start or stop.
+ * @throws {CommandError} with the usage on any other input, or when the node does not start or stop.
  */
 export async function runOpsCommand(workspace: string, words: readonly string[]): Promise<string> {
   const [subcommand, ...rest] = words;
@@ -40,8 +40,8 @@ const killedStopMs = 5_000;
 const pollMs = 5;
 
 /**
- * Stops the node of a workspace: SIGTERM, and SIGKILL after 2 s when it may be killed. A node that does not run is stopped
- * already, so that "stop, then start" is a restart in every case. One of the public family is only told to.
+ * Stops the node of a workspace with SIGTERM, followed in mode `kill` by SIGKILL after 2 s. Succeeds if no node runs, so that "stop, then
+ * start" is always a restart. For the public family, only sends the signal and does not wait.
  *
  * @throws {CommandError} when it still runs after 30 s (or, killed, after 5 s more).
  */

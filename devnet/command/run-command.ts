@@ -3,12 +3,12 @@ import { inspect, parseArgs } from "node:util";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { readParameters } from "../workspace/node-parameters.ts";
 
-/** Runs a command in a workspace, with the words after the command's name; returns the text to print. */
+/** Runs a command in a workspace with the arguments after the command's name; returns the text to print. */
 export type Command = (workspace: string, words: readonly string[]) => Promise<string>;
 
 /**
- * Runs a program of the bin directory: output on standard output and status 0, or a message on standard error and the status
- * that the error has. The launcher gives the workspace as the first of the arguments.
+ * Runs a program of the bin directory: prints its output to standard output and exits with status 0, or prints a message to standard error
+ * and exits with the error's status. The launcher passes the workspace as the first argument.
  */
 export async function runCommand(name: string, command: Command, launched: readonly string[]): Promise<void> {
   const [workspace = "", ...words] = launched;
@@ -21,21 +21,21 @@ export async function runCommand(name: string, command: Command, launched: reado
   }
 }
 
-/** Chooses the exit status: a strict node's programs end with 0 whatever happened, and only their standard error says what. */
+/** Chooses the exit status: a strict node's programs always exit with 0 and report failures only on standard error. */
 function chooseExitStatus(error: unknown, workspace: string): number {
   try {
     if (readParameters(join(workspace, "devnet.json")).profile === "strict") return 0;
   } catch {
-    // The command's own error already says what is wrong with the parameters.
+    // The command's own error already reports what is wrong with the parameters.
   }
   return error instanceof CommandError ? error.exitStatus : 1;
 }
 
-/** Ends a command with a message for the person who typed it. */
+/** Terminates a command with a message for the user. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly code = "command_failed";
-  /** 1: it failed; 2: wrong usage. */
+  /** 1: failure; 2: wrong usage. */
   readonly exitStatus: 1 | 2;
 
   constructor(message: string, exitStatus: 1 | 2, options?: ErrorOptions) {
@@ -47,7 +47,7 @@ export class CommandError extends Error {
 /** Types of a command's options: `string` takes a value, `boolean` takes none. */
 export type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
 
-/** Values typed for each option. */
+/** Values given for each option. */
 export type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /**

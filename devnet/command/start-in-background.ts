@@ -22,25 +22,25 @@ const program = locateProgramFile("../node/node.main.ts", import.meta.url);
 type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 
 /**
- * Starts the node in its own process that outlives this one, and returns when its JSON-RPC answers.
+ * Starts the node in a detached process and returns when its JSON-RPC responds.
  *
- * @throws {CommandError} when it runs already, ends at once (with its output), or does not answer within 30 s.
+ * @throws {CommandError} when it runs already, exits at once (with its output), or does not respond within 30 s.
  */
 export async function startInBackground({ workspace, configPath }: StartInBackgroundOptions): Promise<string> {
   const startedAt = performance.now();
   const runDirectory = join(workspace, "run");
   const { profile } = readParameters(join(workspace, "devnet.json"));
   const running = await findRunningNode(runDirectory);
-  // One of the public family starts all the same, and ends because the other has the data.
+  // A node of the public family starts anyway, and exits because the running one has locked the data.
   if (running !== undefined && profile !== "pharos") {
     throw new CommandError(
       `the node runs already (process ${running.pid}); it reads ${configPath} at its start only: ./ops stop --force first`,
       1,
     );
   }
-  // That family's node runs next to its programs, wherever `ops` is.
+  // That family's node runs in its programs' directory, wherever `ops` runs.
   const directory = profile === "pharos" ? join(workspace, "bin") : process.cwd();
-  // That family's tools, and sidecars, know a node by the name in its command line.
+  // That family's tools and sidecars identify a node by the name on its command line.
   const name = profile === "pharos" ? [String(findFamily(profile).programs.process)] : [];
   const begin = () => spawnNode([workspace, configPath, "3", ...name], directory, join(runDirectory, "node.err"));
   const child = await startProcess(begin).catch((cause: unknown) => {
@@ -70,7 +70,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   }
 }
 
-/** Spawns the node, its output to a file that is emptied at each start: the node's log has its own file. */
+/** Spawns the node and redirects its output to a file truncated at each start: the node's log has its own file. */
 function spawnNode(args: readonly string[], directory: string, outputPath: string): ChildProcess {
   const output = openSync(outputPath, "w", 0o600);
   try {
@@ -89,10 +89,10 @@ async function waitUntilReady(child: ChildProcess, runDirectory: string): Promis
   return Promise.race([line, waitForEarlyEnd(child, runDirectory)]);
 }
 
-/** Time that the start of a strict node waits for an early end of the process. */
+/** Time that the start of a strict node waits for an early process exit. */
 const strictLookMs = 300;
 
-/** Rejects with the process's output when it ends. */
+/** Rejects with the process's output when it exits. */
 async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
   const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();

@@ -8,7 +8,7 @@ const sample = z.object({
 });
 type Sample = z.output<typeof sample>;
 
-/** Result of prom-client's `getMetricsAsJSON`, whose own types lack the name of a metric's type and `metricName`. */
+/** Result of prom-client's `getMetricsAsJSON`; prom-client's own types lack the name of a metric's type and `metricName`. */
 const family = z.object({
   name: z.string(),
   help: z.string(),
@@ -16,7 +16,7 @@ const family = z.object({
   values: z.array(sample),
 });
 
-/** Converts a registry's metrics to Prometheus's messages. */
+/** Converts a registry's metrics to Prometheus messages. */
 export function collectMetricFamilies(registry: unknown): readonly MetricFamilyMessage[] {
   return z.array(family).parse(registry).map(toMessage);
 }
@@ -63,7 +63,7 @@ function buildLabelPairs(labels: Sample["labels"]): LabelPairs {
   return Object.entries(labels).map(([name, value]) => ({ name, value }));
 }
 
-/** A histogram's or a summary's samples of one set of labels: its sum, its count, and a value for each bound. */
+/** A histogram's or a summary's samples for one label set: sum, count, and a value per bound. */
 type Series = Readonly<{
   label: LabelPairs;
   sampleSum: number;
@@ -71,7 +71,7 @@ type Series = Readonly<{
   parts: readonly Readonly<{ bound: number; value: number }>[];
 }>;
 
-/** Groups prom-client's separate samples by their labels; `boundLabel` holds each one's bound. */
+/** Groups prom-client's separate samples by label set; `boundLabel` is the label that contains the bound. */
 function collectSeries(samples: readonly Sample[], boundLabel: "le" | "quantile"): readonly Series[] {
   const pickLabel = ({ labels }: Sample) => buildLabelPairs(labels).filter(({ name }) => name !== boundLabel);
   const bySeries = Map.groupBy(samples, (each) => JSON.stringify(pickLabel(each)));

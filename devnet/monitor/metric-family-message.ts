@@ -1,6 +1,6 @@
 import protobuf from "protobufjs/light.js";
 
-/** A metric's sample, in the field of its family's type. Names and numbers are Prometheus's. */
+/** A metric's sample, in the field of its family's type. Field names and numbers are Prometheus's. */
 export type MetricMessage = Readonly<{
   label: readonly Readonly<{ name: string; value: string }>[];
   gauge?: Readonly<{ value: number }>;
@@ -29,7 +29,7 @@ const field = (id: number, type: string) => ({ id, type });
 const repeated = (id: number, type: string) => ({ id, type, rule: "repeated" });
 const message = (fields: Readonly<Record<string, protobuf.IField>>) => ({ fields });
 
-/** The messages of `io.prometheus.client` (Prometheus's client_model, `metrics.proto`), as far as a prom-client registry fills them. */
+/** The messages of `io.prometheus.client` (Prometheus's client_model, `metrics.proto`), limited to the fields that a prom-client registry fills. */
 const root = protobuf.Root.fromJSON({
   nested: {
     MetricType: { values: { COUNTER: 0, GAUGE: 1, SUMMARY: 2, UNTYPED: 3, HISTOGRAM: 4 } },
@@ -65,7 +65,7 @@ const root = protobuf.Root.fromJSON({
 });
 const familyType = root.lookupType("MetricFamily");
 
-/** Encodes one family, with its length before it. */
+/** Encodes one family with a length prefix. */
 export function encodeDelimited(family: MetricFamilyMessage): Uint8Array {
   return familyType.encodeDelimited(familyType.fromObject(family)).finish();
 }

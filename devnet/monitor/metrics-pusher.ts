@@ -6,10 +6,10 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
 
-/** Longest time for one push; the interval if that is shorter, so that a push ends before the next begins. */
+/** Max duration of one push; the interval if that is shorter, so that pushes never overlap. */
 const pushDeadlineMs = 5_000;
 
-/** `format` is text, or compressed protobuf as the strict profile pushes it. */
+/** `format` is text, or compressed protobuf for the strict profile. */
 export type MetricsPusherDependencies = Readonly<{
   metrics: Registry;
   format: PushFormat;
@@ -18,9 +18,9 @@ export type MetricsPusherDependencies = Readonly<{
 }>;
 
 /**
- * Puts the node's metrics to a Pushgateway, at once and then every interval, until it is disposed of. A push that fails is lost
- * and the next one comes in time, because a node works without its Pushgateway; the log says when that begins and ends, and
- * `gatehouse_devnet_push_failures_total` how many were lost.
+ * Pushes the node's metrics to a Pushgateway with PUT, at once and then every interval, until disposed of. A failed push is dropped and the
+ * next one runs on schedule, because a node works without its Pushgateway. The log reports when failures start and stop;
+ * `gatehouse_devnet_push_failures_total` counts them.
  */
 export function startMetricsPusher(
   settings: MonitorSettings,
@@ -57,8 +57,8 @@ export function startMetricsPusher(
 }
 
 /**
- * Builds the URL that a job's metrics are put to. A name with a slash does not fit into a path as it is and is sent in base64url, as the
- * Pushgateway's API defines ("URL", `job@base64`).
+ * Builds the URL for a job's metrics. A name with a slash does not fit into a path and is sent in base64url, as the Pushgateway's API
+ * defines ("URL", `job@base64`).
  */
 export function buildPushUrl({ jobName, pushAddress, pushPort }: MonitorSettings): string {
   const job = jobName.includes("/")
@@ -67,7 +67,7 @@ export function buildPushUrl({ jobName, pushAddress, pushPort }: MonitorSettings
   return `http://${formatAuthority(pushAddress, pushPort)}/metrics/${job}`;
 }
 
-/** Replaces the job's group by the present metrics; returns the reason if that fails. */
+/** Replaces the job's group with the current metrics; returns the reason on failure. */
 async function putMetrics(
   url: string,
   deadlineMs: number,
@@ -88,19 +88,19 @@ async function putMetrics(
   }
 }
 
-/** Content of one push. */
+/** Headers and body of one push. */
 export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;
 
-/** Formats a registry's present values for a push. */
+/** Formats a registry's current values for a push. */
 export type PushFormat = (metrics: Registry) => Promise<PushedMetrics>;
 
 /** Content type of Prometheus's protobuf format (Prometheus, "Exposition formats"). */
 const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/** Chooses a profile's push format: text, or for a strict node protobuf, as Prometheus's Go client pushes it, and gzipped. */
+/** Chooses a profile's push format: text, or for a strict node gzipped protobuf, like Prometheus's Go client. */
 export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
   if (profile === "standard") return textFormat;
-  // Loaded on demand: a standard node does without the library.
+  // Loaded on demand: a standard node does not need the library.
   const { collectMetricFamilies } = await import("./metric-families.ts");
   const { encodeDelimited } = await import("./metric-family-message.ts");
   return async (metrics) => {

@@ -7,20 +7,20 @@ import type { PruneInfo } from "../pruning.ts";
 const answerDeadlineMs = 5_000;
 const answerBytesMax = 65_536;
 
-/** No node answers in this workspace. */
+/** No node responds in this workspace. */
 export class NodeNotRunningError extends Error {
   override readonly name = "NodeNotRunningError";
   readonly code = "node_not_running";
 }
 
-/** Requests that a running node answers at its control socket. */
+/** Requests that a running node accepts on its control socket. */
 export type ControlCommand = "GET /prune" | "POST /prune/auto";
 
 /**
  * Queries the node that runs in a workspace.
  *
  * @throws {NodeNotRunningError} when none does.
- * @throws {Error} when the node refuses, or does not answer within 5 s.
+ * @throws {Error} when the node rejects the request, or does not respond within 5 s.
  */
 export async function requestNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   await using address = await findControlAddress(runDirectory);
@@ -43,15 +43,15 @@ async function sendCommand(socketPath: string, command: ControlCommand): Promise
   return { status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
 }
 
-/** Longest path that a Unix socket's address holds on Linux and macOS, without the ending zero (unix(7): 108; macOS: 104). */
+/** Max length of a Unix socket path on Linux and macOS, without the terminating zero (unix(7): 108; macOS: 104). */
 const socketPathBytesMax = 103;
 
-/** Address of the node's control socket, usable until it is disposed of. */
+/** Address of the node's control socket, valid until disposed of. */
 export type ControlAddress = AsyncDisposable & Readonly<{ path: string }>;
 
 /**
- * Finds the socket over which `node_cli` talks to the node of a workspace. In a deep directory the plain path would not fit
- * into a socket's address; the path then leads through an open handle of the directory, which Linux alone offers.
+ * Finds the socket over which `node_cli` talks to a workspace's node. In a deep directory, the plain path exceeds the limit of a socket
+ * address; the path then goes through an open handle of the directory, which only Linux supports.
  */
 export async function findControlAddress(runDirectory: string): Promise<ControlAddress> {
   const path = join(runDirectory, "control.sock");

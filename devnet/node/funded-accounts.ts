@@ -2,9 +2,9 @@ import { pbkdf2Sync } from "node:crypto";
 import type { Address } from "viem";
 import { HDKey, hdKeyToAccount } from "viem/accounts";
 
-/** Accounts that have funds on a new chain. */
+/** Accounts funded on a new chain. */
 export type FundedAccountsOptions = Readonly<{
-  /** BIP-39 words; without them there are only the addresses of `fund`. */
+  /** BIP-39 words; if unset, only the addresses in `fund` are funded. */
   mnemonic: string | undefined;
   /** Number of accounts to derive from the mnemonic. */
   accounts: number;
@@ -12,8 +12,8 @@ export type FundedAccountsOptions = Readonly<{
 }>;
 
 /**
- * Derives the first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and adds those of `fund`, each once. The seed is
- * derived as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s for each.
+ * Derives the first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and adds those of `fund`, without duplicates. Derives the seed
+ * as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s per account.
  */
 export function deriveFundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
   const derived = mnemonic === undefined ? [] : deriveAddresses(mnemonic, accounts);

@@ -34,23 +34,24 @@ const schema = z.object({
   }),
 });
 
-/** Larger files are no node.conf. */
+/** Max size of a node.conf. */
 const limitBytes = 16_777_216;
 
-/** Settings that the node takes from `node.conf`. */
+/** Settings that the node reads from `node.conf`. */
 export type NodeConf = Readonly<{
   httpPort: number;
   webSocketPort: number;
   metaDirectory: string;
   dataDirectory: string;
-  /** `chain.monitor_config`, unparsed: whether it fits the version is decided later, and in silence. */
+  /** `chain.monitor_config`, unparsed: whether it fits the version is decided later, without an error. */
   monitorConfig: unknown;
 }>;
 
 /**
- * Reads `node.conf`: JSON, comments allowed. Relative paths start where the node's family has them start. Unknown keys are left alone.
+ * Reads `node.conf`: JSON with comments. Resolves relative paths against the node family's base directory. Ignores unknown keys.
  *
- * @throws {StartupError} when the file can't be read, is not JSON, misses something, or names a key file that is not there, or files of another workspace.
+ * @throws {StartupError} when the file can't be read, is not JSON, lacks a setting, or refers to a missing key file or to files of another
+ * workspace.
  */
 export function readNodeConf(file: string): NodeConf {
   const parsed = schema.safeParse(readValue(file));
@@ -89,7 +90,7 @@ export function readNodeConf(file: string): NodeConf {
   };
 }
 
-/** Finds the devnet workspace that a path is in, by its parameters. */
+/** Finds the devnet workspace that contains a path, by its parameters file. */
 function findWorkspaceOf(inside: string): string | undefined {
   const parent = dirname(inside);
   if (existsSync(join(parent, "devnet.json"))) return parent;

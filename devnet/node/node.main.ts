@@ -10,12 +10,12 @@ import { readParameters } from "../workspace/node-parameters.ts";
 import { startNode } from "./node.ts";
 import { isRunning, type ProcessIdentity } from "./running-node.ts";
 
-/** Less than the 30 s that `ops stop` waits. Saving the chain takes seconds on a busy machine; blocks that are not saved get other hashes. */
+/** Less than the 30 s that `ops stop` waits. Saving the chain takes seconds on a busy machine; unsaved blocks get different hashes. */
 const stopDeadlineMs = 25_000;
 
 /**
- * Runs the node in the process that `ops start` starts: arguments are the workspace, the configuration file and the file
- * descriptor on which one JSON line says that the node answers.
+ * Runs the node in the process that `ops start` spawns. Arguments: the workspace, the configuration file, and the file descriptor for the
+ * one JSON line that reports readiness.
  */
 async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: readonly string[]): Promise<void> {
   const parameters = readParameters(join(workspace, "devnet.json"));
@@ -30,7 +30,7 @@ async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: 
     { event: "service-ready", httpUrl, webSocketUrl, version: parameters.version, height: node.height() },
     "ready",
   );
-  // Nobody waits for a strict node: its start command has ended.
+  // Nothing waits for a strict node: its start command has exited.
   if (parameters.profile === "standard")
     writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
   const failure = await Promise.race([waitForAbort(signal), node.ended]);
@@ -53,10 +53,10 @@ try {
   process.exit(1);
 }
 
-/** A log in a file. Disposing of it waits until all is written. */
+/** A log file. Disposing of it waits until everything is written. */
 export type FileLog = AsyncDisposable & Readonly<{ log: Logger; path: string }>;
 
-/** Logs into `<runDirectory>/node.log`, which takes 15 MB at most together with what it rotated away. */
+/** Logs to `<runDirectory>/node.log`, at most 15 MB including rotated files. */
 function openNodeLog(runDirectory: string): FileLog {
   const file = createStream("node.log", { path: runDirectory, ...logFileLimit });
   return {
@@ -66,12 +66,12 @@ function openNodeLog(runDirectory: string): FileLog {
   };
 }
 
-/** Watch over the process that a node belongs to; `gone` aborts once that has ended. */
+/** Watches the process that owns a node; `gone` aborts once that process has exited. */
 export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 /**
- * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so that nothing else shows a node that its stack
- * was killed with -9. A process that ended before the node began is no owner: a person started this node by hand.
+ * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so nothing else tells a node that its stack was
+ * killed with -9. A process that exited before the node started is not an owner: that node was started by hand.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {
   const gone = new AbortController();
@@ -79,7 +79,7 @@ async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatc
   const look = async () => {
     if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which this node belongs to, is gone`);
   };
-  // A look that fails, because no descriptor is left for one, says nothing; the next one may.
+  // A check that fails for lack of file descriptors is inconclusive; the next one may succeed.
   const timer = setInterval(() => void look().catch(() => undefined), intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -16,7 +16,7 @@ import { beginListening } from "#daemon/http/listening-sockets.ts";
 import { findControlAddress } from "./control-client.ts";
 
 export type NodeOptions = Readonly<{
-  /** Read once, now. */
+  /** Read once, at the start. */
   configPath: string;
   runDirectory: string;
   parameters: NodeParameters;
@@ -24,20 +24,20 @@ export type NodeOptions = Readonly<{
 
 export type NodeDependencies = Readonly<{ log: Logger; signal: AbortSignal }>;
 
-/** A node that answers. Disposing of it saves the chain and frees the workspace. */
+/** A serving node. Disposing of it saves the chain and releases the workspace. */
 export type Node = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   height: () => number;
-  /** Resolves with the cause if the chain is lost; the node has to end then. */
+  /** Resolves with the cause if the chain is lost; the node must then exit. */
   ended: Promise<Error>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }>;
 
 /**
- * Starts the node of a workspace as its `node.conf` says: chain, token, JSON-RPC, pruning, metrics.
+ * Starts the node of a workspace according to its `node.conf`: chain, token, JSON-RPC, pruning, metrics.
  *
- * @throws {StartupError} when `node.conf` can't be used, a port is taken, or the workspace has a running node already.
+ * @throws {StartupError} when `node.conf` is unusable, a port is taken, or the workspace already has a running node.
  */
 export async function startNode(options: NodeOptions, dependencies: NodeDependencies): Promise<Node> {
   const { configPath, runDirectory, parameters } = options;
@@ -82,7 +82,7 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
 /** 10,000 ether. */
 const fundedWei = "0x21e19e0c9bab2400000";
 
-/** Starts the chain; a new one gets its funded accounts and the token. */
+/** Starts the chain; deploys the token and funds the accounts on a new one. */
 async function startChain(
   parameters: NodeParameters,
   stateDirectory: string,
@@ -116,7 +116,7 @@ type Monitored = Readonly<{
   log: Logger;
 }>;
 
-/** Starts pushing metrics if `monitor_config` enables it and fits this version; otherwise does nothing, in silence. */
+/** Starts pushing metrics if `monitor_config` enables it and fits this version; otherwise silently does nothing. */
 async function startMonitor(
   { config, version, profile }: Readonly<{ config: unknown }> & Pick<NodeParameters, "version" | "profile">,
   { anvil, pruning, height, resources, log }: Monitored,
@@ -130,8 +130,8 @@ async function startMonitor(
 }
 
 /**
- * Serves the requests of `node_cli` to a running node, over a Unix socket in the workspace's run directory, which the owner alone may
- * enter: `GET /prune` and `POST /prune/auto` answer PruneInfo as JSON.
+ * Serves `node_cli` requests to a running node over a Unix socket in the workspace's run directory, accessible to the owner only: `GET
+ * /prune` and `POST /prune/auto` return PruneInfo as JSON.
  */
 async function startControlServer(runDirectory: string, pruning: Pruning): Promise<AsyncDisposable> {
   const server = createServer({ requestTimeout: 5_000, headersTimeout: 5_000 }, (request, response) => {
@@ -143,7 +143,7 @@ async function startControlServer(runDirectory: string, pruning: Pruning): Promi
       (error: unknown) => answer(response, 500, { error: `auto-pruning can't be kept on: ${String(error)}` }),
     );
   });
-  // The workspace's lock is held: a socket that is there was left behind by a killed node.
+  // This process has the workspace's lock, so an existing socket is a leftover of a killed node.
   await rm(join(runDirectory, "control.sock"), { force: true });
   const address = await findControlAddress(runDirectory);
   await beginListening(server, { path: address.path });

@@ -9,7 +9,7 @@ import { skipMissing } from "#daemon/skip-missing.ts";
 
 const schema = z.object({ pid: z.int().min(1), startTicks: z.int().min(0) });
 
-/** Finds the node process that runs in a workspace; undefined if none does. The file that a killed one left does not count. */
+/** Finds the node process that runs in a workspace; undefined if none does. Ignores the file left by a killed node. */
 export async function findRunningNode(runDirectory: string): Promise<ProcessIdentity | undefined> {
   const text = await readFile(locatePidFile(runDirectory), "utf8").catch(skipMissing);
   if (text === undefined) return undefined;
@@ -18,8 +18,8 @@ export async function findRunningNode(runDirectory: string): Promise<ProcessIden
 }
 
 /**
- * Makes this process the workspace's node until the result is disposed of. Two nodes would spoil each other's chain, so a lock
- * that the kernel takes back from a killed process guards the workspace; the file with the process id is only for `ops`.
+ * Makes this process the workspace's node until the result is disposed of. Two nodes would corrupt each other's chain, so a lock that the
+ * kernel releases when the process is killed guards the workspace; the process id file is only for `ops`.
  *
  * @throws {StartupError} when another process is the workspace's node.
  */
@@ -53,14 +53,14 @@ function locatePidFile(runDirectory: string): string {
   return join(runDirectory, "node.pid");
 }
 
-/** Distinguishes one process from every other, also from a later one that was given the same number. */
+/** Identifies a process uniquely, even if its number is reused. */
 export type ProcessIdentity = Readonly<{
   pid: number;
   /** Start time, in clock ticks since boot (proc(5), `/proc/<pid>/stat`); 0 without `/proc`. */
   startTicks: number;
 }>;
 
-/** Reads a running process's identity; undefined if there is none, or only a zombie. */
+/** Reads a running process's identity; undefined if it does not exist or is a zombie. */
 export async function readProcessIdentity(pid: number): Promise<ProcessIdentity | undefined> {
   let stat: string;
   try {
@@ -70,14 +70,14 @@ export async function readProcessIdentity(pid: number): Promise<ProcessIdentity 
     if (code !== "ENOENT" && code !== "ESRCH") throw error;
     return process.platform === "linux" || !answersSignals(pid) ? undefined : { pid, startTicks: 0 };
   }
-  // The name in brackets may hold spaces and brackets itself; what follows the last one is fixed: state, …, start time.
+  // The name in brackets may contain spaces and brackets; the fields after the last bracket are fixed: state, …, start time.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state] = fields;
   if (state === "Z" || state === "X") return undefined;
   return { pid, startTicks: Number(fields[19]) };
 }
 
-/** Whether exactly this process still runs. */
+/** Checks whether exactly this process still runs. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await readProcessIdentity(identity.pid))?.startTicks === identity.startTicks;
 }

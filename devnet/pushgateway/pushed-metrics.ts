@@ -1,4 +1,4 @@
-/** A push that is refused; the message is the answer, `isFull` that there is no room for it. */
+/** A rejected push; the message is the response body, `isFull` means that the limits are exhausted. */
 export class PushError extends Error {
   override readonly name = "PushError";
   readonly isFull: boolean;
@@ -9,19 +9,19 @@ export class PushError extends Error {
   }
 }
 
-/** Labels by name; values as they are written between the quotes. */
+/** Labels by name; values in their escaped form, as between the quotes. */
 export type Labels = ReadonlyMap<string, string>;
 
-/** One metric: its comments, and values by name and labels as they are written. */
+/** One metric: its comments, and values by name and labels in their written form. */
 export type Family = { type: string; help: string | undefined; samples: Map<string, string> };
 
 export type Families = ReadonlyMap<string, Family>;
 
 /**
- * Reads a grouping key from what follows `/metrics/`: `job/<job>{/<label>/<value>}`, where `<label>@base64` has its value in base64url
+ * Parses a grouping key from the path after `/metrics/`: `job/<job>{/<label>/<value>}`, where `<label>@base64` has its value in base64url
  * (Pushgateway's README, "API").
  *
- * @throws {PushError | URIError} for a path that names no group.
+ * @throws {PushError | URIError} for a path that is not a grouping key.
  */
 export function parseGroupingKey(path: string): Labels {
   const parts = decodeURIComponent(path).split("/");
@@ -49,9 +49,10 @@ const valueShape = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|[+-]?inf)$/i;
 const commentShape = /^#[ \t]+(HELP|TYPE)[ \t]+(\S+)[ \t]*(.*)$/;
 
 /**
- * Reads Prometheus's text format 0.0.4 as a group's metrics: its key's labels win over those of the samples, `instance` is there even when empty.
+ * Parses Prometheus's text format 0.0.4 as a group's metrics: the key's labels override those of the samples; `instance` is present even
+ * when empty.
  *
- * @throws {PushError} with the first line that is wrong.
+ * @throws {PushError} with the first invalid line.
  */
 export function parsePush(text: string, key: Labels): Families {
   const families = new Map<string, Family>();
@@ -82,7 +83,7 @@ export function parsePush(text: string, key: Labels): Families {
   return new Map([...families].filter(([, { samples }]) => samples.size > 0));
 }
 
-/** Refuses metrics that another group has with another type or the same labels. */
+/** Rejects metrics that another group has with another type or the same labels. */
 export function requireConsistent(families: Families, others: readonly Families[]): void {
   for (const [name, { type, samples }] of families) {
     for (const same of others.flatMap((other) => other.get(name) ?? [])) {
@@ -101,7 +102,7 @@ function createInconsistency(reason: string): PushError {
   return new PushError(`pushed metrics are invalid or inconsistent with existing metrics: ${reason}`);
 }
 
-/** Reads labels from between the braces; undefined if they are not written as labels are. */
+/** Parses the labels between the braces; returns undefined if the syntax is invalid. */
 function parseLabels(text: string): Labels | undefined {
   const labels = new Map<string, string>();
   labelShape.lastIndex = 0;
@@ -113,13 +114,13 @@ function parseLabels(text: string): Labels | undefined {
   return labels;
 }
 
-/** Writes a sample without its value, with its labels in the order of their names. */
+/** Formats a sample without its value, with its labels sorted by name. */
 export function formatSample(name: string, labels: Labels): string {
   const pairs = [...labels].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return `${name}{${pairs.map(([label, value]) => `${label}="${value}"`).join(",")}}`;
 }
 
-/** Writes the metrics of all groups in Prometheus's text format 0.0.4, by name. */
+/** Formats the metrics of all groups in Prometheus's text format 0.0.4, sorted by name. */
 export function formatFamilies(groups: readonly Families[]): string {
   const names = [...new Set(groups.flatMap((families) => [...families.keys()]))].toSorted();
   let text = "";

@@ -14,15 +14,15 @@ export type RealPushgatewayOptions = Readonly<{
   program: string;
   host: string;
   port: number;
-  /** File that outlives it; absent: memory only. */
+  /** File that persists the metrics; if unset, memory only. */
   persistenceFile: string | undefined;
 }>;
 
-/** The real Pushgateway, running. Disposing of it ends it. */
+/** The running real Pushgateway. Disposing of it stops it. */
 export type RealPushgateway = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Resolves with the signal or the status if the program ends by itself. */
+    /** Resolves with the signal or the status if the program exits on its own. */
     ended: Promise<string>;
   }>;
 
@@ -31,9 +31,9 @@ const pollMs = 20;
 const stopDeadlineMs = 3_000;
 
 /**
- * Runs the real Pushgateway as a child; what it prints goes to this process's standard error.
+ * Runs the real Pushgateway as a child process; its output goes to this process's standard error.
  *
- * @throws {StartupError} when the port is taken, or it ends at once or is not ready within 10 s.
+ * @throws {StartupError} when the port is taken, or it exits at once or is not ready within 10 s.
  */
 export async function startRealPushgateway(options: RealPushgatewayOptions): Promise<RealPushgateway> {
   const { program, host, port, persistenceFile } = options;
@@ -41,7 +41,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   const [command, ...args] = guardByParent([
     program,
     `--web.listen-address=${address}`,
-    // Said even when empty: a distribution's build has its own default, a file that every Pushgateway of the machine would share.
+    // Passed even when empty: a distribution's build may default to a file shared by every Pushgateway on the machine.
     `--persistence.file=${persistenceFile ?? ""}`,
   ]);
   await requireFreePort(options);
@@ -75,7 +75,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   };
 }
 
-/** Requires a free port: another Pushgateway on it would answer in place of ours. */
+/** Requires a free port: another Pushgateway on it would respond instead of ours. */
 async function requireFreePort({ host, port }: RealPushgatewayOptions): Promise<void> {
   const probe = await listen(createServer(), { host, port, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
   await probe[Symbol.asyncDispose]();
@@ -93,7 +93,7 @@ async function isReady(url: string): Promise<boolean> {
 
 const versionDeadlineMs = 5_000;
 
-/** Whether a program can be run by its name alone: runs it for its version. */
+/** Checks whether a program is on PATH by running it with its version option. */
 export async function isOnPath(program: string): Promise<boolean> {
   try {
     const child = await startProcess(() =>

@@ -15,7 +15,7 @@ import {
   type Labels,
 } from "./pushed-metrics.ts";
 
-/** Bounds of all groups together; a push beyond them is refused. */
+/** Limits for all groups together; a push that exceeds them is rejected. */
 type Limits = Readonly<{ groups: number; samples: number }>;
 
 export type StandInOptions = Readonly<{
@@ -62,7 +62,7 @@ export function startStandIn(
   return listenHttp(app, { ...listen, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
 }
 
-/** Changes the group of a path, and answers for it. */
+/** Applies a request to the group at its path and responds. */
 async function answer(
   c: Context<AppVariables>,
   change: (key: Labels) => void | Promise<void>,
@@ -78,7 +78,7 @@ async function answer(
   }
 }
 
-/** Keeps a push, whole or not at all, and the time of its success or failure. */
+/** Stores a push atomically, and the time of its success or failure. */
 function storePush(
   groups: Map<string, Group>,
   { key, text, mode }: Readonly<{ key: Labels; text: string; mode: "replace" | "merge" }>,

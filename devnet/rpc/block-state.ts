@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { Block } from "./block-reader.ts";
 import type { Node } from "./method.ts";
 
-/** State of an account in a block: only the fields that were read or written. */
+/** State of an account in a block: only the fields read or written. */
 type AccountState = Readonly<{
   balance?: Hex;
   nonce?: number;
@@ -17,21 +17,21 @@ type Difference = Readonly<{ pre: BlockState; post: BlockState }>;
 
 const emptyWord: Hex = `0x${"0".repeat(64)}`;
 
-/** Reads the state that the block's transactions read, with the values from before the block. */
+/** Reads the state that the block's transactions read, with the values before the block. */
 export async function readStates(node: Node, block: Block): Promise<BlockState> {
   const states = await runTracer<BlockState>(node, block, { tracer: "prestateTracer" });
-  // The earliest transaction that read a field found its value from before the block.
+  // The earliest transaction that read a field saw its value from before the block.
   return states.reduceRight<BlockState>(merge, {});
 }
 
-/** Reads the state that the block's transactions changed, with the values from after the block. */
+/** Reads the state that the block's transactions changed, with the values after the block. */
 export async function readWrittenStates(node: Node, block: Block): Promise<BlockState> {
   const options = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
   const differences = await runTracer<Difference>(node, block, options);
   return differences.map(withCleared).reduce<BlockState>(merge, {});
 }
 
-/** Lists the keys of written state: an account's address, or the address and the storage slot after it (52 bytes). */
+/** Lists the keys of written state: an account's address, or the address followed by the storage slot (52 bytes). */
 export function listStateKeys(states: BlockState): readonly Hex[] {
   return Object.entries(states).flatMap(([address, { storage = {}, ...account }]) => {
     const slots = Object.keys(storage).map((slot): Hex => `${address as Hex}${slot.slice(2)}`);
@@ -47,7 +47,7 @@ async function runTracer<T>({ anvil }: Node, block: Block, options: object): Pro
   return traces;
 }
 
-/** Adds the slots that became zero: the tracer leaves them out, but they were written. */
+/** Adds the slots set to zero: the tracer omits them, but they were written. */
 function withCleared({ pre, post }: Difference): BlockState {
   const cleared = Object.entries(pre).flatMap(([address, { storage = {} }]) => {
     const slots = Object.keys(storage).filter((slot) => post[address as Hex]?.storage?.[slot as Hex] === undefined);
@@ -58,7 +58,7 @@ function withCleared({ pre, post }: Difference): BlockState {
   return merge(post, Object.fromEntries(cleared) as BlockState);
 }
 
-/** Lays one state over another. */
+/** Merges two states; `above` overrides `below`. */
 function merge(below: BlockState, above: BlockState): BlockState {
   const merged: Record<Hex, AccountState> = { ...below };
   for (const [address, state] of Object.entries(above) as [Hex, AccountState][]) {

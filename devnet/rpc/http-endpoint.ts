@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { readBodyStart } from "#daemon/bytes.ts";
 import type { MessageHandler } from "./rpc-message.ts";
 
-/** The largest body, as in geth. */
+/** Max body size, as in geth. */
 export const bodyBytesMax = 5 * 1024 * 1024;
 
 const requestTimeoutMs = 30_000;
@@ -11,8 +11,8 @@ const keepAliveTimeoutMs = 65_000;
 const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
 
 /**
- * Creates the HTTP server of the node: `POST /`, answered with the status that `statusOf` derives, and geth's answers for the rest
- * (an empty GET is 200, for load balancers).
+ * Creates the HTTP server of the node: `POST /`, with the status from `statusOf`, and geth's responses to all other requests (an empty GET
+ * returns 200, for load balancers).
  */
 export function createHttpEndpoint(handler: MessageHandler, statusOf: (answer: string) => number): Server {
   const timeouts = {
@@ -54,7 +54,7 @@ function refuse(request: IncomingMessage): Readonly<{ status: number; text: stri
   return undefined;
 }
 
-/** Reads the body's text; undefined if it is too large, and then the rest is not read. */
+/** Reads the body's text; returns undefined if it is too large, without reading the rest. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > bodyBytesMax) return undefined;
   const { bytes, isTruncated } = await readBodyStart(request.iterator({ destroyOnReturn: false }), bodyBytesMax);
@@ -64,7 +64,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 function end(response: ServerResponse, status: number, text: string): void {
   response.statusCode = status;
   if (status >= 400) response.setHeader("Content-Type", "text/plain; charset=utf-8");
-  // The rest of a refused body would be taken for the next request.
+  // The rest of a rejected body would be parsed as the next request.
   if (status >= 400) response.setHeader("Connection", "close");
   response.end(text === "" || status === 200 ? text : `${text}\n`);
 }

@@ -17,7 +17,7 @@ const what = {
   topics: z.array(topic).max(topicsMax, "exceed max topics").nullish(),
 };
 
-/** Filter of a subscription to logs; block ranges make no sense there and are ignored, as in geth. */
+/** Filter of a log subscription; block ranges are meaningless there and ignored, as in geth. */
 export const logFilter = z.object(what);
 export type LogFilter = z.output<typeof logFilter>;
 
@@ -31,7 +31,7 @@ export const rangedLogFilter = z.looseObject({
 export type RangedLogFilter = z.output<typeof rangedLogFilter>;
 
 /**
- * Refuses ranges that have no meaning, with geth's texts. The gateway limits the length of a range.
+ * Rejects invalid ranges, with geth's texts. The gateway limits the length of a range.
  *
  * @throws {RpcError} -32602 or, for `pending`, -32000.
  */

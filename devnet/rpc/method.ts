@@ -6,24 +6,24 @@ export type Node = Readonly<{
   anvil: Pick<Anvil, "request">;
   /** The node's version, e.g. `0.16.2`. */
   version: string;
-  /** Answer of `web3_clientVersion`; the devnet's own by default. */
+  /** Result of `web3_clientVersion`; the devnet's own by default. */
   clientVersion?: string | undefined;
-  /** Commit that its programs were built from, which it reports instead of the version, with quantities for all numbers. */
+  /** Commit that its programs were built from. If set, the node reports it instead of the version, with all numbers as quantities. */
   commit?: string | undefined;
-  /** Form of numbers for which the specification shows none; hexadecimal by default. */
+  /** Format of numbers for which the specification shows none; hexadecimal by default. */
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 
-/** Facts of the caller for a method. */
+/** Caller's context of a method call. */
 export type CallContext = Readonly<{
-  /** Those of the caller's connection; absent over HTTP. */
+  /** Subscriptions of the caller's connection; absent over HTTP. */
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Answers one call. Throws {@link RpcError} or lets the chain's own error pass. */
+/** Handles one call. Throws {@link RpcError} or propagates the chain's own error. */
 export type Method = (params: readonly unknown[], context: CallContext) => Promise<unknown>;
 
-/** Every method that the node has, by name. */
+/** Every method of the node, by name. */
 export type MethodTable = ReadonlyMap<string, Method>;
 
 /** A part of the table. */

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { z } from "zod";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** Schema of a hexadecimal text that begins with `0x` and matches a pattern. */
+/** Builds the schema of a hexadecimal string that starts with `0x` and matches a pattern. */
 function buildHexSchema(pattern: RegExp, expected: string) {
   return z.custom<Hex>((value) => typeof value === "string" && pattern.test(value), `expected ${expected}`);
 }
@@ -19,12 +19,12 @@ export const quantity = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/,
   "a quantity (0x and hexadecimal digits without leading zeros)",
 );
-/** A number that fits in 64 bits: of a block, or of a transaction in its block. */
+/** A 64-bit number: of a block, or of a transaction in its block. */
 export const quantity64 = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$/,
   "a quantity (0x and at most 16 hexadecimal digits without leading zeros)",
 );
-/** A storage slot: a word, with or without its leading zeros. */
+/** A storage slot: a word, with or without leading zeros. */
 export const slot = buildHexSchema(/^0x[0-9a-fA-F]{1,64}$/, "a storage position (0x and 1 to 64 hexadecimal digits)");
 
 const tag = z.enum(["latest", "earliest", "pending", "safe", "finalized"]);
@@ -32,23 +32,23 @@ const blockExpected = "a block number (0x without leading zeros), latest, earlie
 
 /** Block number or tag (specification, "JSON-RPC request envelope"). */
 export const blockNumberOrTag = z.union([quantity64, tag], { error: `expected ${blockExpected}` });
-/** Block number, tag or hash, as one text. */
+/** Block number, tag or hash, as one string. */
 export const blockId = z.union([hash, quantity64, tag], { error: `expected a block hash, ${blockExpected}` });
 const blockObjects = [
   z.strictObject({ blockNumber: quantity64 }),
   z.strictObject({ blockHash: hash, requireCanonical: z.boolean().optional() }),
 ] as const;
-/** The block whose state is requested: by number, tag or hash, as a text or as one of EIP-1898's objects. */
+/** Block of the requested state: by number, tag or hash, as a string or as an EIP-1898 object. */
 export const stateBlock = z.union([hash, quantity64, tag, ...blockObjects], {
   error: `expected a block hash, ${blockExpected}, or an object with blockNumber or blockHash`,
 });
-/** The same, parsed to a text. */
+/** Like {@link stateBlock}, parsed to a string. */
 export const blockIdOrObject = stateBlock.transform((block): string => {
   if (typeof block === "string") return block;
   return "blockHash" in block ? block.blockHash : block.blockNumber;
 });
 
-/** Fields of a call; the chain judges any other. */
+/** Fields of a call; the chain validates all others. */
 export const callObject = z.looseObject({
   from: address.nullish(),
   to: address.nullish(),
@@ -64,9 +64,9 @@ export const callObject = z.looseObject({
 type Values<Schemas extends readonly z.ZodType[]> = { [Index in keyof Schemas]: z.output<Schemas[Index]> };
 
 /**
- * Reads positional parameters. `null` counts as absent where a parameter may be absent.
+ * Reads positional parameters. `null` counts as absent for an optional parameter.
  *
- * @throws {RpcError} -32602 with the index of the parameter that is missing, wrong or too many, counted from 0 as geth does.
+ * @throws {RpcError} -32602 with the index of the missing, invalid or surplus parameter, counted from 0 as in geth.
  */
 export function readParams<const Schemas extends readonly z.ZodType[]>(
   schemas: Schemas,

@@ -4,9 +4,9 @@ import * as Rlp from "ox/Rlp";
 import type { Block, Receipt } from "./block-reader.ts";
 
 /**
- * Encodes a block's header in RLP (Yellow Paper, 4.4; EIP-1559, EIP-4895, EIP-4844 and EIP-4788 for the fields at its end).
+ * Encodes a block's header in RLP (Yellow Paper, 4.4; EIP-1559, EIP-4895, EIP-4844 and EIP-4788 for the trailing fields).
  *
- * @throws {RangeError} when the encoding's hash is not the block's, which would mean that the header has a field that is not known here.
+ * @throws {RangeError} when the encoding's hash differs from the block's, which means that the header has an unknown field.
  */
 export function encodeHeader(block: Block): Hex.Hex {
   const encoded = Rlp.fromHex(listHeaderFields(block));
@@ -18,7 +18,7 @@ export function encodeHeader(block: Block): Hex.Hex {
 /** Encodes a block: header, transactions, no uncles and no withdrawals (EIP-4895). */
 export function encodeBlock(block: Block, transactions: readonly Hex.Hex[]): Hex.Hex {
   encodeHeader(block);
-  // A typed transaction stands in a block as a byte string (EIP-2718), a legacy one as the list that it is.
+  // In a block, a typed transaction is a byte string (EIP-2718), a legacy one a list.
   const items = transactions.map((raw) => (isList(raw) ? Rlp.toHex(raw) : raw));
   return Rlp.fromHex([
     listHeaderFields(block),
@@ -30,7 +30,7 @@ export function encodeBlock(block: Block, transactions: readonly Hex.Hex[]): Hex
 
 type Nested = Parameters<typeof Rlp.fromHex>[0];
 
-/** Encodes a receipt as its block's `receiptsRoot` has it: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
+/** Encodes a receipt as for its block's `receiptsRoot`: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
 export function encodeReceipt(receipt: Receipt): Hex.Hex {
   const logs = receipt.logs.map(({ address, topics, data }) => [address, [...topics], data] as const);
   const encoded = Rlp.fromHex([
@@ -57,7 +57,7 @@ function listHeaderFields(block: Block): Hex.Hex[] {
   ].flat();
 }
 
-/** Encodes a quantity for RLP: big endian without leading zeros, nothing for zero. */
+/** Encodes a quantity for RLP: big endian without leading zeros, empty for zero. */
 function encodeQuantity(quantity: Hex.Hex): Hex.Hex {
   const value = BigInt(quantity);
   if (value === 0n) return "0x";

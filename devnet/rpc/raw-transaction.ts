@@ -1,18 +1,18 @@
 import type { Hex, TransactionSerialized } from "viem";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** Digits of the opening bytes: `0x` and one byte. */
+/** Digits of the leading bytes: `0x` and one byte. */
 const typeDigits = 4;
 
 /**
- * Refuses a signed transaction that can never be in a block, with geth's texts. Anvil answers such a transaction with a hash and
- * forgets it: one that is signed for another chain by EIP-155, and one whose gas does not even pay for its start.
+ * Rejects a signed transaction that can never be in a block, with geth's texts. Anvil responds to such a transaction with a hash and drops
+ * it: one signed for another chain by EIP-155, or one whose gas does not cover its intrinsic cost.
  *
  * @throws {RpcError} -32000.
  */
 export async function checkRawTransaction(raw: Hex, chainId: () => Promise<number>): Promise<void> {
   checkType(raw);
-  // Loaded with the first use, to keep the node's start short.
+  // Loaded on first use, to keep the node's start fast.
   const { BaseError, parseTransaction } = await import("viem");
   try {
     const transaction = parseTransaction(raw as TransactionSerialized);
@@ -25,12 +25,12 @@ export async function checkRawTransaction(raw: Hex, chainId: () => Promise<numbe
     const gas = transaction.gas ?? 0n;
     if (gas < needed) refuse(`intrinsic gas too low: gas ${gas}, minimum needed ${needed}`);
   } catch (error) {
-    // What can't be read here, the chain refuses.
+    // The chain rejects what can't be parsed here.
     if (!(error instanceof BaseError)) throw error;
   }
 }
 
-/** Refuses envelopes that the specification does not name: it has legacy (an RLP list), EIP-2930 and EIP-1559. */
+/** Rejects envelopes that the specification does not list: it has legacy (an RLP list), EIP-2930 and EIP-1559. */
 function checkType(raw: Hex): void {
   const first = Number.parseInt(raw.slice(2, typeDigits), 16);
   if (Number.isNaN(first)) refuse("failed to decode the signed transaction");
@@ -44,7 +44,7 @@ function refuse(message: string): never {
 
 /** Parts of a transaction that cost gas before it runs. */
 export type Intrinsic = Readonly<{
-  /** Absent for a contract's creation. */
+  /** Absent for contract creation. */
   to?: string | null | undefined;
   data?: Hex | null | undefined;
   accessList?: readonly Readonly<{ storageKeys: readonly unknown[] }>[] | null | undefined;

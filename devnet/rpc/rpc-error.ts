@@ -12,7 +12,7 @@ export const errorCode = {
   reverted: 3,
 } as const;
 
-/** An error that the caller sees as it is, with its JSON-RPC code. */
+/** An error returned to the caller as is, with its JSON-RPC code. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -28,7 +28,7 @@ export class RpcError extends Error {
 /** The error object of a response. */
 export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** Geth's texts for refused transactions, by anvil's: clients recognise geth's. */
+/** Geth's texts for rejected transactions, by anvil's: clients recognize geth's. */
 const gethTexts: Readonly<Record<string, string>> = {
   "transaction already imported": "already known",
   "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",
@@ -40,7 +40,7 @@ const gethTexts: Readonly<Record<string, string>> = {
 const transactionRejected = -32003;
 const notFound = -32001;
 
-/** Converts an error of a method to the one that the caller sees; undefined for a fault of this program. */
+/** Converts a method's error to the one the caller sees; returns undefined for an internal fault. */
 export function toWireError(error: unknown): WireError | undefined {
   if (error instanceof RpcError) return withData(error.code, error.message, error.data);
   if (error instanceof AnvilRequestError) return convertChainError(error);
@@ -52,18 +52,18 @@ function convertChainError({ code, message, data }: AnvilRequestError): WireErro
   if (findRequestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
   if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
   const text = gethTexts[message] ?? formatGethAllowance(message);
-  // Clients take -32003 for a failed creation of a transaction; geth answers -32000.
+  // Clients interpret -32003 as a failed transaction creation; geth returns -32000.
   if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };
   return withData(code, message, data);
 }
 
-/** Converts anvil's text for an `eth_estimateGas` that ran out of the gas that the caller allowed; undefined for any other. */
+/** Converts anvil's error text when `eth_estimateGas` exceeds the caller's gas allowance; returns undefined for any other text. */
 function formatGethAllowance(message: string): string | undefined {
   const allowed = /^Out of gas: gas required exceeds allowance: (\d+)$/.exec(message)?.[1];
   return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
 }
 
-/** Finds the block whose state anvil lacks, because it is pruned or not made yet; undefined for any other error. */
+/** Finds the block whose state anvil lacks because it is pruned or not mined yet; returns undefined for any other error. */
 export function findRequestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
   const found = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
   return found === null ? undefined : { head: Number(found[1]), requested: Number(found[2]) };

@@ -4,30 +4,27 @@ import { findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { CallContext, MethodTable } from "./method.ts";
 import { errorCode, RpcError, toWireError, type WireError } from "./rpc-error.ts";
 
-/** Calls in one batch, as in geth. */
+/** Max calls in one batch, as in geth. */
 export const batchCallsMax = 1_000;
 
-/** Answers messages. */
+/** Handles JSON-RPC messages. */
 export type MessageHandler = Readonly<{
-  /** The answer's text, empty when the message has only notifications. Never fails. */
+  /** Returns the response text, empty when the message has only notifications. Never rejects. */
   handle(text: string, context: CallContext): Promise<string>;
 }>;
 
-/** Called once for each call, with a method of the table or `unknown`. */
+/** Called once per call, with a method of the table or `unknown`. */
 export type CallObserver = (method: string, outcome: "ok" | "error") => void;
 
 export type MessageHandlerParts = Readonly<{
   methods: MethodTable;
   observe: CallObserver;
   log: Logger;
-  /** Maximum number of calls in a batch; {@link batchCallsMax} by default. */
+  /** Max calls in a batch; {@link batchCallsMax} by default. */
   callsMax?: number | undefined;
 }>;
 
-/**
- * Creates the handler of a transport's messages: envelopes, batches, ids and errors as geth's `rpc` package has them. The calls
- * of a batch run one after the other.
- */
+/** Creates the message handler of a transport: envelopes, batches, ids and errors as in geth's `rpc` package. Runs the calls of a batch one at a time. */
 export function createMessageHandler(parts: MessageHandlerParts): MessageHandler {
   return { handle: (text, context) => answerMessage(text, context, parts) };
 }
@@ -52,7 +49,7 @@ async function answerMessage(text: string, context: CallContext, parts: MessageH
 
 type Message = Readonly<{ requests: readonly unknown[]; ids: readonly (RequestId | undefined)[]; batch: boolean }>;
 
-/** Parses a message; undefined if it is not JSON, or is nested too deep to be read. */
+/** Parses a message; returns undefined if it is not JSON or is nested too deep. */
 function parseMessage(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);
@@ -120,18 +117,18 @@ function formatError(id: RequestId, error: WireError): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 }
 
-/** A request's id as JSON text, which goes into the response as it came. */
+/** A request's id as JSON text, copied verbatim into the response. */
 type RequestId = string;
 
-/** The id of an answer to a request whose id can't be determined (JSON-RPC 2.0, section 5). */
+/** Id of a response to a request whose id can't be determined (JSON-RPC 2.0, section 5). */
 const noId: RequestId = "null";
 
 /**
- * Reads the ids of a message: for each request, in order, its id as JSON text; undefined where there is none or it is not a
- * string, number or null (JSON-RPC 2.0, section 4). Numbers beyond what JavaScript holds come back digit for digit.
+ * Reads the ids of a message: for each request, in order, its id as JSON text; undefined where it is absent or not a string, number or null
+ * (JSON-RPC 2.0, section 4). Preserves all digits of numbers beyond JavaScript's range.
  *
  * @param text the whole message.
- * @param requests the request objects that `JSON.parse` made of it.
+ * @param requests the request objects as parsed by `JSON.parse`.
  */
 export function readIds(text: string, requests: readonly unknown[]): readonly (RequestId | undefined)[] {
   const plain = requests.map(formatId);
@@ -139,7 +136,7 @@ export function readIds(text: string, requests: readonly unknown[]): readonly (R
   const { body } = parse(text, { mode: "json" });
   return plain.map((id, index) => {
     if (!hasRoundedId(requests[index])) return id;
-    // Of several ids the last, as JSON.parse has it.
+    // With duplicate ids, the last one wins, as in JSON.parse.
     const node = findJson5Node(body, body.type === "Array" ? [`${index}`, "id"] : ["id"]);
     return node === undefined ? id : text.slice(node.loc.start.offset, node.loc.end.offset);
   });

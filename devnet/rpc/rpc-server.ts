@@ -16,26 +16,29 @@ export type RpcServerOptions = Readonly<{
   httpPort: number;
   /** WebSocket; 0 requests a free port. */
   webSocketPort: number;
-  /** Name of the HTTP port's setting, for the message when the port is taken. */
+  /** Name of the HTTP port's setting, for the error when the port is taken. */
   httpPortSetting: string;
   webSocketPortSetting: string;
   /** The node's version, e.g. `0.16.2`: for `web3_clientVersion` and `debug_protocolVersion`. */
   version: string;
-  /** A strict node names another client, answers errors with their own HTTP status, and writes made-up numbers in decimal; one of the public family has its manners. */
+  /**
+   * A strict node reports another client, maps errors to HTTP statuses, and formats made-up numbers in decimal; a `pharos` node behaves
+   * like the public family.
+   */
   profile?: NodeProfile;
 }>;
 
 export type RpcServerDependencies = Readonly<{
   anvil: Pick<Anvil, "request" | "onBlock">;
   log: Logger;
-  /** Called for each call, for metrics. */
+  /** Called once per call, for metrics. */
   observeCall?: CallObserver;
 }>;
 
-/** Name and version of another program, as a node that was made from one may answer. */
+/** Name and version of another program, as a node forked from that program may report. */
 const strictClient = "Reth/v1.3.12-abc/x86_64-linux";
 
-/** A serving JSON-RPC endpoint. Disposing of it closes both listeners and every subscription. */
+/** A running JSON-RPC server. Disposing of it closes both listeners and all subscriptions. */
 export type RpcServer = AsyncDisposable & Readonly<{ httpUrl: string; webSocketUrl: string }>;
 
 /**
@@ -83,7 +86,7 @@ export async function startRpcServer(
   };
 }
 
-/** Derives an answer's HTTP status, for a node that maps JSON-RPC errors to statuses: 4xx for the caller's mistakes, else 500. */
+/** Derives a response's HTTP status, for a node that maps JSON-RPC errors to statuses: 4xx for the caller's mistakes, otherwise 500. */
 function deriveStatus(text: string): number {
   if (text === "" || text.startsWith("[")) return 200;
   const { error } = JSON.parse(text) as { error?: { code: number } };

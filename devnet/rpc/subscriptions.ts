@@ -3,29 +3,29 @@ import type { Hex } from "viem";
 import { errorCode, RpcError } from "./rpc-error.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** Subscriptions that a client can have. */
+/** Topics that a client can subscribe to. */
 export type Topic = Readonly<{ type: "newHeads" } | { type: "logs"; filter: LogFilter }>;
 
 /** The subscriptions of one connection. */
 export type Subscriptions = Readonly<{
   /**
-   * Notes a topic; it becomes active with {@link Subscriptions.activate}.
+   * Registers a topic; {@link Subscriptions.activate} activates it.
    *
-   * @throws {RpcError} when the connection has as many as it may have.
+   * @throws {RpcError} when the connection has reached its limit.
    */
   subscribe(topic: Topic): Hex;
   /** @throws {RpcError} -32000 `subscription not found`. */
   unsubscribe(id: string): true;
-  /** Activates the noted topics. Called once their answer is written, which has to come before the first notification. */
+  /** Activates the registered topics. Called once their response is written, which must precede the first notification. */
   activate(): void;
   /** Lists the active topics, with their ids. */
   active(): Iterable<readonly [Hex, Topic]>;
 }>;
 
-/** Subscriptions on one connection. */
+/** Max subscriptions per connection. */
 const subscriptionsMax = 1_000;
 
-/** Creates the empty set of a new connection. */
+/** Creates the empty subscription set of a new connection. */
 export function createSubscriptions(): Subscriptions {
   const noted = new Map<string, Topic>();
   const active = new Map<string, Topic>();

@@ -9,14 +9,14 @@ import type { MessageHandler } from "./rpc-message.ts";
 import { createSubscriptions, type Subscriptions, type Topic } from "./subscriptions.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** Connections at the same time. */
+/** Max concurrent connections. */
 const connectionsMax = 10_000;
-/** Messages of one connection that wait for their turn. */
+/** Max queued messages per connection. */
 const waitingMessagesMax = 1_000;
-/** Bytes that may wait to be sent to one client before it is dropped as too slow. */
+/** Max bytes buffered for one client before it is dropped as too slow. */
 const sendBufferBytesMax = 16 * 1024 * 1024;
 const pingIntervalMs = 30_000;
-/** Time for a client to answer a close. */
+/** Time for a client to acknowledge a close. */
 const closeDeadlineMs = 1_000;
 
 /** RFC 6455, section 7.4.1. */
@@ -24,7 +24,7 @@ const closeCode = { goingAway: 1001, policy: 1008, tryAgainLater: 1013 } as cons
 
 export type WebSocketEndpointParts = Readonly<{ handler: MessageHandler; node: Node; log: Logger }>;
 
-/** The WebSocket server of the node, not yet listening. Disposing of it closes all connections (1001). */
+/** The node's WebSocket server, not yet listening. Disposing of it closes all connections (1001). */
 export type WebSocketEndpoint = Disposable &
   Readonly<{
     server: Server;
@@ -41,7 +41,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     response.end("this port speaks WebSocket; send an upgrade request\n");
   });
   const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
-  // It passes on the errors of the HTTP server, which its listener handles.
+  // The WebSocket server re-emits the HTTP server's errors, which that server's own listener handles.
   sockets.on("error", (error) => parts.log.debug({ err: error }, "the WebSocket listener could not take a connection"));
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
@@ -71,7 +71,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
   };
 }
 
-/** Answers a connection's messages one after the other. */
+/** Handles a connection's messages one at a time. */
 function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEndpointParts): void {
   let last = Promise.resolve();
   let waiting = 0;
@@ -97,7 +97,7 @@ async function answer(
   subscriptions.activate();
 }
 
-/** Sends one client the notifications of its subscriptions, in order. */
+/** Sends a client the notifications for its subscriptions, in order. */
 function notify(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
   const topics = [...client.subscriptions.active()];
   if (topics.length === 0) return;
@@ -139,7 +139,7 @@ function readText(data: RawData): string {
   return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
 }
 
-/** Finds one block's notifications for a topic, as JSON texts, computed once for all subscribers. */
+/** Returns one block's notifications for a topic as JSON texts, computed once for all subscribers. */
 type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
 
 /** Prepares the notifications of a block. */
@@ -155,12 +155,12 @@ function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications
   };
 }
 
-/** Formats the message that carries one notification (geth's `eth_subscription`). */
+/** Formats a message with one notification (geth's `eth_subscription`). */
 function formatNotification(id: Hex, result: string): string {
   return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`;
 }
 
-/** Builds a block's header: the block without its content and what is computed from that. */
+/** Builds a block's header: the block without its content and the fields derived from the content. */
 function buildHeader(block: ChainBlock): object {
   const { transactions: _, uncles: __, withdrawals: ___, size: ____, totalDifficulty: _____, ...header } = block;
   return header;

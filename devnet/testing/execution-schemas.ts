@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
-/** JSON Schemas of the results in Ethereum's execution API, strict: a field that it does not name is an error. */
+/** JSON Schemas of the results in Ethereum's execution API, strict: an undocumented field is an error. */
 const text = (pattern: string) => ({ type: "string", pattern }) as const;
 const bytesOf = (count: number) => text(`^0x[0-9a-f]{${count * 2}}$`);
 const quantity = text("^0x(0|[1-9a-f][0-9a-f]*)$");
@@ -14,7 +14,7 @@ const share = { type: "number", minimum: 0, maximum: 1 } as const;
 
 type Properties = Readonly<Record<string, object>>;
 
-/** An object that has all of `required`, may have some of `optional`, and nothing else. */
+/** Builds the schema of an object that has all of `required`, any of `optional`, and nothing else. */
 function buildObjectSchema(required: Properties, optional: Properties = {}) {
   return {
     type: "object",
@@ -56,7 +56,7 @@ const receipt = buildObjectSchema({
   status: { enum: ["0x0", "0x1"] },
 });
 
-/** Builds the schema of a transaction; `placed` wraps the schemas of the fields that only one in a block has. */
+/** Builds the schema of a transaction; `placed` wraps the schemas of the fields set only in a mined transaction. */
 function defineTransaction(placed: (schema: object) => object) {
   const common = {
     blockHash: placed(word),
@@ -146,7 +146,6 @@ const schemas = {
   },
 } as const;
 
-/** Name of a result's schema. */
 export type ExecutionObject = keyof typeof schemas;
 
 const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false });
@@ -154,7 +153,7 @@ const validators = new Map<ExecutionObject, ValidateFunction>(
   (Object.keys(schemas) as ExecutionObject[]).map((name) => [name, ajv.compile(schemas[name])]),
 );
 
-/** Finds what is wrong with a result, each mistake with its place; empty if nothing is. */
+/** Finds the schema violations of a result, each with its path; empty if there are none. */
 export function findMistakes(name: ExecutionObject, value: unknown): readonly string[] {
   const validate = validators.get(name);
   if (validate === undefined) throw new RangeError(`no schema ${name}`);

@@ -46,7 +46,7 @@ const proof = z.looseObject({
   storageProof: z.array(z.strictObject({ key: hex, value: quantity, proof: z.array(hex).min(1) })).length(1),
 });
 
-/** Subject of the walk over the methods: a block that holds `transaction`, which wrote to `contract` and logged. */
+/** Subject of the method checks: a block with `transaction`, which wrote to `contract` and emitted a log. */
 export type Subject = Readonly<{
   account: string;
   contract: string;
@@ -56,10 +56,10 @@ export type Subject = Readonly<{
   signed: string;
 }>;
 
-/** A method, parameters to call it with, and the shape of its result. */
+/** A method, parameters to call it with, and its result schema. */
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
-/** Lists every method of the specification's tables, in their order. */
+/** Lists every method of the specification's tables, in table order. */
 export function listMethodShapes(subject: Subject): readonly MethodShape[] {
   return [
     ...listStandardMethods(subject),

@@ -4,16 +4,16 @@ import { formatLauncher, type LauncherName } from "../workspace/launcher.ts";
 import { locateWorkspace } from "../workspace/workspace.ts";
 import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
 
-/** Behaviour of a new version. */
+/** Behavior of a new version. */
 export type NewVersion =
-  /** It runs. */
+  /** Runs. */
   | "good"
-  /** Its start command fails. */
+  /** Start command fails. */
   | "broken"
-  /** It starts, ruins the chain's data, and ends. */
+  /** Starts, corrupts the chain's data, and exits. */
   | "corrupting";
 
-/** Shell lines at the beginning of its `ops start`, which runs in the bin directory of the workspace. */
+/** Shell lines at the start of its `ops start`, which runs in the bin directory of the workspace. */
 const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   broken: ['echo "ops: libcetina.so.3: cannot open shared object file" >&2', "exit 127"],
   corrupting: [
@@ -23,7 +23,7 @@ const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   ],
 };
 
-/** Makes a release of a devnet node in its own directory, which is made; returns the directory. */
+/** Creates a release of a devnet node in a new directory; returns the directory. */
 export async function makeRelease(directory: string, version: string, kind: NewVersion): Promise<string> {
   await mkdir(directory, { recursive: true });
   const release: DevnetRelease = { version };
@@ -35,7 +35,7 @@ export async function makeRelease(directory: string, version: string, kind: NewV
   return directory;
 }
 
-/** Writes a program that runs `first` before it does what a node's does. */
+/** Writes a program that runs `first` and then a node's program. */
 async function writeProgram(
   directory: string,
   name: LauncherName,

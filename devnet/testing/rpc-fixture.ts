@@ -14,20 +14,20 @@ export const sender = mnemonicToAccount(testMnemonic, { addressIndex: 1 });
 /** Account 2. */
 export const otherSender = mnemonicToAccount(testMnemonic, { addressIndex: 2 });
 
-/** A block long after the test, so that only the test makes blocks. */
+/** Block interval longer than any test, so that only the test mines blocks. */
 const neverSeconds = 3_600;
 
 /** 10,000 ether. */
 const fundedWei = "0x21e19e0c9bab2400000";
 
-/** A node for tests: its chain makes a block when told to. */
+/** A node for tests; its chain mines blocks on request only. */
 export type TestNode = AsyncDisposable &
   Readonly<{
     anvil: Anvil;
     rpc: RpcServer;
-    /** Calls a method over HTTP; fails when the answer is an error. */
+    /** Calls a method over HTTP; fails on an error response. */
     ask<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
-    /** Calls a method over HTTP, and gives the error that it answers. */
+    /** Calls a method over HTTP and returns the error of the response. */
     refusal(method: string, ...params: readonly unknown[]): Promise<RpcAnswer["error"]>;
   }>;
 
@@ -70,10 +70,10 @@ export async function startTestNode(
   return { anvil, rpc, ask, refusal, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Code that writes its first word of input to slot 0 and logs it under topic 0xaa. */
+/** Code that writes its first input word to slot 0 and logs it under topic 0xaa. */
 export const writerCode: Hex = "0x60003560005560003560005260aa60206000a100";
 
-/** Code that calls the address in its first word of input with its second word. */
+/** Code that calls the address in its first input word with its second input word. */
 export const callerCode: Hex = "0x602035600052600060006020600060006000355af100";
 
 /** Encodes a creation transaction's data for `code` (at most 255 bytes). */
@@ -82,7 +82,7 @@ export function encodeCreation(code: Hex): Hex {
   return `0x60${length}600c60003960${length}6000f3${code.slice(2)}`;
 }
 
-/** Makes the transactions of {@link sender}, with rising nonces. */
+/** Sends the transactions of {@link sender}, with increasing nonces. */
 export type Wallet = Readonly<{ send(transaction: WalletTransaction): Promise<Hex> }>;
 type WalletTransaction = Readonly<{
   to?: Hex;

@@ -12,10 +12,10 @@ import {
   type Wallet,
 } from "./rpc-fixture.ts";
 
-/** Subject of the methods' tests, and the wallet that made it. */
+/** Subject of the methods' tests, and the wallet that created it. */
 export type TestSubject = Subject & Readonly<{ wallet: Wallet; caller: Hex; written: Hex }>;
 
-/** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first of them. */
+/** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first one. */
 export async function createSubject(node: TestNode): Promise<TestSubject> {
   const wallet = await createWallet(node);
   const contract = getContractAddress({ from: sender.address, nonce: 0n });

@@ -13,16 +13,16 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 type CommandResult = Readonly<{ status: number | null; output: string; errors: string }>;
 
-/** A node in its own folder, run through its own `ops`. Disposing of it stops the node and removes the folder. */
+/** A node in its own directory, run through its own `ops`. Disposing of it stops the node and removes the directory. */
 export type TestNode = AsyncDisposable &
   Readonly<{
     workspace: Workspace;
     url: string;
     run(program: "ops" | "node_cli", ...words: string[]): Promise<CommandResult>;
-    /** Process id of the node as its own file says. */
+    /** Process id of the node, from its own file. */
     pid(): Promise<number>;
     height(): Promise<bigint>;
-    /** Waits until the chain has made this many more blocks. */
+    /** Waits until the chain has mined this many more blocks. */
     blocks(count: bigint): Promise<void>;
   }>;
 
@@ -37,7 +37,7 @@ export type TestNodeOptions = Readonly<{
 const commandDeadlineMs = 40_000;
 const blocksDeadlineMs = 20_000;
 
-/** Prepares a workspace with a block every 100 ms and the accounts of anvil's well-known mnemonic; starts nothing. */
+/** Prepares a workspace with a 100 ms block interval and the accounts of anvil's well-known mnemonic; starts nothing. */
 export async function createTestNode({
   version,
   profile = "standard",
@@ -88,7 +88,7 @@ export async function createTestNode({
 }
 
 async function runCommand(directory: string, program: string, words: readonly string[]): Promise<CommandResult> {
-  // One cache for all workspaces of the tests: compiling everything again takes longer than all the rest of a start.
+  // One cache for all test workspaces: recompiling takes longer than the rest of a start.
   const cache = `NODE_COMPILE_CACHE=${join(tmpdir(), "node-compile-cache")}`;
   const child = spawn("env", [cache, `./${program}`, ...words], {
     cwd: directory,

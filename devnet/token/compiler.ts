@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Settings of the compiler; part of the artefact, because another setting gives another bytecode. */
+/** Compiler settings; part of the artifact, because other settings produce other bytecode. */
 const settings = {
   evmVersion: "cancun",
   optimizer: { enabled: true, runs: 10_000 },
-  // No hash of the sources in the bytecode: a changed comment makes no other contract.
+  // No source hash in the bytecode, so that a changed comment does not change the contract.
   metadata: { bytecodeHash: "none", appendCBOR: false },
 } as const;
 
-/** A compiled contract, as `token.artifact.json` keeps it. */
+/** A compiled contract, as stored in `token.artifact.json`. */
 export type TokenArtifact = Readonly<{
   contract: string;
   compiler: string;
@@ -47,8 +47,8 @@ export function readTokenSource(): string {
 }
 
 /**
- * Compiles `Token.sol` with npm's `solc` and OpenZeppelin's contracts from `node_modules`. Deterministic: the same packages
- * give the same artefact. Tests give their own `source`.
+ * Compiles `Token.sol` with npm's `solc` and OpenZeppelin's contracts from `node_modules`. Deterministic: the same packages produce the
+ * same artifact. Tests pass their own `source`.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */

@@ -3,22 +3,22 @@ import type { Anvil } from "../anvil/anvil.ts";
 import { tokenAddress } from "./address.ts";
 import type { TokenGenesis } from "./deployment.ts";
 
-/** Methods of the chain that the token's deployment needs. */
+/** Chain methods needed to deploy the token. */
 export type TokenChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
 /**
- * Makes sure that the token is at {@link tokenAddress}: deployed by its own deployer's first transaction when the chain is new,
- * left alone when it is there. `genesis` is a function, because deriving accounts is slow and needed only on a new chain.
+ * Makes sure that the token exists at {@link tokenAddress}: deploys it with the deployer's first transaction on a new chain, does nothing
+ * if it exists. `genesis` is a function, because deriving accounts is slow and needed only on a new chain.
  *
- * @throws {Error} when the deployer's first transaction was spent on something else.
+ * @throws {Error} when the deployer has spent its first transaction otherwise.
  */
 export async function deployToken(chain: TokenChain, genesis: () => Promise<TokenGenesis>): Promise<Address> {
   if (await hasToken(chain)) return tokenAddress;
-  // Loaded only when needed: it takes longer than all the rest of the node's start.
+  // Loaded only when needed: loading takes longer than the rest of the node's start.
   const { deploymentBalance, deployer, signDeployment } = await import("./deployment.ts");
   const transaction = await signDeployment(await genesis());
   await chain.request("anvil_setBalance", [deployer.address, deploymentBalance]);
-  // The deployment is replayed from the chain's journal after a crash; the balance that pays for it is not in the journal.
+  // After a crash, the deployment is replayed from the chain's journal, but the balance that pays for it is not in the journal.
   await chain.checkpoint();
   await chain.request("eth_sendRawTransaction", [transaction]);
   await chain.mine();

@@ -6,8 +6,8 @@ import { upstreamSettings } from "./settings.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 
 /**
- * Something to sell while developing: `GET /data` answers a JSON document that counts how often it was handed out, so that one
- * sees what a payment released, and `GET /api/info` one that says what this is (specification, "x402 resource server", sample routes).
+ * A sample upstream to sell during development: `GET /data` returns a JSON document with a counter of its deliveries, which shows what a
+ * payment released; `GET /api/info` returns a description (specification, "x402 resource server", sample routes).
  */
 export const upstream: Service<typeof upstreamSettings.schema> = {
   definition: upstreamSettings,

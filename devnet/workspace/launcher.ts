@@ -11,8 +11,8 @@ const programs: Readonly<Record<LauncherName, string>> = {
 };
 
 /**
- * Formats the script that is `ops` or `node_cli` in a workspace. It finds its workspace from its own place, so that
- * a workspace may be moved or mounted elsewhere, and hands it to the program together with the arguments.
+ * Formats the script `ops` or `node_cli` of a workspace. The script finds its workspace from its own path, so that a workspace can be moved
+ * or mounted elsewhere, and passes it to the program with the arguments.
  */
 export function formatLauncher(
   name: LauncherName,
@@ -22,7 +22,7 @@ export function formatLauncher(
   return [
     "#!/bin/sh",
     `workspace=$(cd "$(dirname "$0")/${up || "."}" && pwd -P) || exit 1`,
-    // Compiled code is kept, so that the next start is faster.
+    // Compiled code is cached, so that the next start is faster.
     'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
     `exec ${quote(process.execPath)} ${quote(programs[name])} "$workspace" "$@"`,
     "",

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { nodeReleases, findReleaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Ports of a node, as `chain.startup_config.init_config` names them. */
+/** Ports of a node, with the names in `chain.startup_config.init_config`. */
 export type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
 
 /** Target and interval of a node's metric pushes. */
@@ -20,11 +20,11 @@ export type NodeConfOptions = Readonly<{
   /** Address that the node announces to its peers. */
   hostIp: string;
   ports: NodePorts;
-  /** Without it there is no `monitor_config`. */
+  /** If unset, there is no `monitor_config`. */
   monitor?: MonitorTarget | undefined;
 }>;
 
-/** Writes the text of a new `node.conf` (specification, "Node operations objects"). */
+/** Formats a new `node.conf` (specification, "Node operations objects"). */
 export function formatNodeConf(
   { version, workspace, hostIp, ports, monitor }: NodeConfOptions,
   releases: NodeReleases = nodeReleases,

@@ -20,20 +20,20 @@ const schema = z.strictObject({
   mnemonic: z.string().optional(),
   accounts: z.int().min(0).max(100),
   fund: z.array(z.custom<Address>((value) => /^0x[0-9a-fA-F]{40}$/.test(String(value)))).max(100),
-  /** The process that the node belongs to and ends with, if it runs when the node begins. */
+  /** The process that owns the node: the node exits with it, if it runs when the node starts. */
   owner: z.strictObject({ pid: z.int().min(1), startTicks: z.int().min(0) }).optional(),
 });
 
 /**
- * Parameters that a real node has compiled in or knows from its network, so that `node.conf` lacks them. Kept in the workspace's
- * `devnet.json`, which only the owner may read, because of the mnemonic.
+ * Parameters that a real node has compiled in or gets from its network, so that `node.conf` lacks them. Stored in the workspace's
+ * `devnet.json`, readable by the owner only because of the mnemonic.
  */
 export type NodeParameters = Readonly<z.output<typeof schema>>;
 
 /**
  * Reads a workspace's parameters.
  *
- * @throws {StartupError} when the file is missing or was changed into something else.
+ * @throws {StartupError} when the file is missing or invalid.
  */
 export function readParameters(path: string): NodeParameters {
   try {
@@ -50,24 +50,24 @@ export function readParameters(path: string): NodeParameters {
   }
 }
 
-/** Parameters of a release in the bin directory; they win over the workspace's. */
+/** Parameters of a release in the bin directory; they override the workspace's. */
 const release = z.strictObject({
   version: nodeVersion,
   opensAfterSeconds: z.exactOptional(z.number().min(0)),
   blockTimeSeconds: z.exactOptional(z.number().positive()),
 });
 
-/** Parameters of a release; the workspace's apply to those that it leaves out. */
+/** Parameters of a release; the workspace's apply where it sets none. */
 export type DevnetRelease = Readonly<z.input<typeof release>>;
 
-/** Name of the file that holds them, next to the release's programs. */
+/** Name of the parameters file next to the release's programs. */
 export const releaseFile = "release.json";
 
 function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> {
   return existsSync(path) ? release.parse(JSON.parse(readFileSync(path, "utf8"))) : {};
 }
 
-/** Writes a workspace's parameters, in one step. */
+/** Writes a workspace's parameters atomically. */
 export async function writeParameters(path: string, parameters: NodeParameters): Promise<void> {
   await replaceFile(path, `${JSON.stringify(parameters, null, 2)}\n`, { mode: 0o600 });
 }

@@ -10,18 +10,17 @@ import { releaseFile, writeParameters, type NodeParameters } from "./node-parame
 import { locateWorkspace, type Workspace } from "./workspace.ts";
 
 export type PrepareWorkspaceOptions = Readonly<{
-  /** Made when absent. */
+  /** Created when absent. */
   directory: string;
   parameters: NodeParameters;
-  /** Used for a new `node.conf` only; an existing one stays as it is. */
+  /** Used for a new `node.conf` only; an existing one stays unchanged. */
   conf: Readonly<{ hostIp: string; ports: NodePorts; monitor?: MonitorTarget | undefined }>;
 }>;
 
 /**
- * Makes a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data
- * directory. What an operator owns (`node.conf`, keys, data) is written only where it is absent; the programs and the
- * parameters are always those of this call, so calling again with another version is an upgrade. When that changes the layout,
- * the other layout's `node.conf` is taken over.
+ * Creates a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data directory.
+ * Writes what an operator owns (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a call with
+ * another version is an upgrade. If that changes the layout, it takes over the other layout's `node.conf`.
  */
 export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
   const { parameters, conf } = options;
@@ -39,7 +38,7 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   await takeOverConf(workspace, parameters);
   await writeNew(workspace.configPath, formatNodeConf({ ...conf, version: parameters.version, workspace }), 0o644);
   await writeParameters(workspace.parametersPath, parameters);
-  // The version of this call counts, not that of programs which were put there since the last call.
+  // The version of this call overrides that of programs installed since the last call.
   await rm(join(workspace.binDirectory, releaseFile), { force: true });
   await writePrograms(workspace, parameters);
   return workspace;
@@ -49,7 +48,7 @@ async function writePrograms(workspace: Workspace, { version, profile }: NodePar
   const { binDirectory, opsDirectory, directory } = workspace;
   const family = findFamilyOfProfile(profile);
   const write = async (path: string, text: string) => {
-    // A real node's programs stay as they were installed: no start writes them.
+    // A real node's programs stay as installed: no start rewrites them.
     if (profile === "strict" && (await isPresent(path))) return;
     await replaceFile(path, text, { mode: 0o755 });
     await chmod(path, 0o755);
@@ -57,14 +56,14 @@ async function writePrograms(workspace: Workspace, { version, profile }: NodePar
   await write(join(binDirectory, family.programs.tool), formatLauncher("node_cli", workspace));
   await write(join(opsDirectory, "ops"), formatLauncher("ops", workspace));
   if (family.programs.process === undefined) return;
-  // The node itself is started by `ops`; here it reports nothing but its commit.
+  // `ops` starts the node; this program only reports its commit.
   const commit = `#!/bin/sh\n[ "$1" = --version ] && exec echo ${deriveCommit(version, family)}\necho "run ./ops start" >&2\nexit 1\n`;
   await write(join(binDirectory, family.programs.process), commit);
   await writeNew(join(directory, ".password"), `${randomBytes(16).toString("hex")}\n`, 0o600);
   if (family.forksPath !== undefined) await writeNew(join(binDirectory, basename(family.forksPath)), forks, 0o644);
 }
 
-/** A schedule of forks, in the form of the public networks'. */
+/** A fork schedule in the public networks' format. */
 const forks = `${JSON.stringify({ "Devnet-250101": { version: 1, epoch: 0 } }, null, 2)}\n`;
 
 async function takeOverConf(workspace: Workspace, { nodeDirectory, profile }: NodeParameters): Promise<void> {

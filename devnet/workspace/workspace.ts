@@ -4,12 +4,12 @@ import { resolveNodeLayout } from "#node/layout.ts";
 import { nodeReleases, type NodeReleases } from "#node/versions.ts";
 import { findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 
-/** Options of a workspace's layout. */
+/** Options that determine a workspace's layout. */
 export type WorkspacePlace = Readonly<{
   /** Absolute path. */
   directory: string;
   version: string;
-  /** Name of the node's own directory, in the layout before v0.11 only. */
+  /** Name of the node's own directory; only in the layout before v0.11. */
   nodeDirectory: string;
   /** `standard` by default. */
   profile?: NodeProfile;
@@ -18,14 +18,14 @@ export type WorkspacePlace = Readonly<{
 /** Paths of a node's files; absolute if `directory` is. */
 export type Workspace = Readonly<{
   directory: string;
-  /** Holds the programs of the node, such as `node_cli`. */
+  /** Directory of the node's programs, such as `node_cli`. */
   binDirectory: string;
-  /** Directory of `ops`, in which it is run. */
+  /** Directory of `ops` and its working directory. */
   opsDirectory: string;
   configPath: string;
   dataDirectory: string;
   keyDirectory: string;
-  /** Holds the running process's id, lock, control socket and log. */
+  /** Directory of the running process's id, lock, control socket and log. */
   runDirectory: string;
   parametersPath: string;
 }>;

@@ -5,35 +5,32 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 
-/** The keys of the sellers that may call, kept as hashes. */
+/** API keys of the permitted sellers, stored as hashes. */
 export type ApiKeys = Readonly<{
-  /** Finds the seller that a key belongs to, named by the key's SHA-256; undefined for an unknown key. */
+  /** Returns the seller that owns a key, identified by the key's SHA-256; undefined for an unknown key. */
   sellerOf: (key: string) => string | undefined;
 }>;
 
-/** Separator of two keys in a list. */
+/** Separator between keys in a list. */
 const separators = /[\s,]+/;
 
-/** Reads the keys of a list, one a line or separated by commas; `settings.ts` has its form. */
+/** Reads keys from a list, separated by line breaks or commas; `settings.ts` defines its format. */
 export function readApiKeys(list: Secret): ApiKeys {
   const hashes = list.reveal().split(separators).filter(Boolean).map(hashKey);
   return {
     sellerOf: (key) => {
       const digest = hashKey(key);
-      // All are compared, in constant time each, so that the time reveals nothing about any of them.
+      // Compare with every key, each in constant time, so that timing reveals nothing about any of them.
       const isKnown = hashes.map((known) => timingSafeEqual(known, digest)).includes(true);
       return isKnown ? digest.toString("hex") : undefined;
     },
   };
 }
 
-/** Seller that an API key identifies: undefined if no keys are configured, or what is wrong with the key. */
+/** Seller identified by an API key: undefined if no keys are configured, or the error in the key. */
 export type KnownSeller = Readonly<{ ok: true; seller: string | undefined } | { ok: false; key: "missing" | "wrong" }>;
 
-/**
- * Identifies the seller that calls, by `Authorization: Bearer <key>`, as `createAuthHeaders` of `@x402/core`'s client is documented, or by
- * `X-API-Key: <key>`.
- */
+/** Identifies the calling seller by `Authorization: Bearer <key>`, as documented for `createAuthHeaders` of `@x402/core`'s client, or by `X-API-Key: <key>`. */
 export function identifySeller(
   apiKeys: ApiKeys | undefined,
   header: (name: string) => string | undefined,
@@ -50,15 +47,15 @@ function hashKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-/** Settings of who is served. */
+/** Settings that control who may use the facilitator. */
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody" | "assets"> &
   Readonly<{ listen: Readonly<{ host: string }> }>;
 
 /**
- * Refuses to pay the gas of anybody's payments by oversight: who can reach the facilitator from another machine needs an API key, or
- * gets only payments to the listed payees settled, of an amount that was chosen.
+ * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the
+ * listed payees, of at least a configured amount.
  *
- * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting says that this is meant.
+ * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
  */
 export function refuseServingAnybody({
   listen: { host },

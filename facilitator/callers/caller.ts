@@ -4,51 +4,48 @@ import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
-/** Facts of a call by which its caller is identified. */
+/** Properties of a call that identify its caller. */
 export type CallerFacts = Readonly<{
-  /** The seller whose API key the call carries, as `api-keys.ts` names them. */
+  /** Seller whose API key the call carries, as identified by `api-keys.ts`. */
   seller?: string | undefined;
-  /** Names one sale of the seller; the `Idempotency-Key` header of a call over HTTP. */
+  /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
-  /** Address that the call comes from, as a key of {@link toAddressKey}. */
+  /** Caller's address, as a key of {@link toAddressKey}. */
   address?: string | undefined;
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller disconnects. */
   signal?: AbortSignal | undefined;
-  /** The request of the call, for the lines about it. */
+  /** Request of the call, for its log lines. */
   request?: RequestTrace | undefined;
 }>;
 
 /**
- * Caller of an operation, who may own a payment's settlement:
- * - `sale`: one sale of one seller, named by an `Idempotency-Key`. It gets the outcome as often as it asks.
- * - `seller`: known by an API key, or by the payment-identifier that the payer put into the payment. It may try again, unless it
- *   verified the payment more than once: a middleware that is sent one payment many times verifies each copy, and its calls look
- *   the same, so one of them gets a success.
- * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront`
- *   and `escrow`). Its copies can't be distinguished from its questions, so a success is reported once.
- * - `call`: known by nothing. Each call is its own caller.
+ * Caller of an operation, which may own a payment's settlement:
+ * - `sale`: one sale of one seller, identified by an `Idempotency-Key`. It gets the outcome on every request.
+ * - `seller`: identified by an API key, or by the payment-identifier that the payer put into the payment. It may retry, unless it verified
+ * the payment more than once: a middleware that receives one payment many times verifies each copy, and its calls are indistinguishable, so
+ * only one of them gets a success.
+ * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront` and
+ * `escrow`). Copies can't be distinguished from retries, so a success is reported once.
+ * - `call`: unidentified. Each call is its own caller.
  */
 export type Caller = Readonly<{
   kind: "sale" | "seller" | "upfront-seller" | "call";
-  /** Name for the ledger: a hash, or at random for a `call`. */
+  /** Owner in the ledger: a hash, or random for a `call`. */
   owner: string;
   request?: RequestTrace | undefined;
-  /** Key by which its calls to the chain take turns, and a signal that aborts when nobody waits for their answers any more. */
+  /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
   waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;
 }>;
 
-/**
- * Returns the key by which callers are counted and take turns: the API key, else the address. Callers in this process
- * have neither, and count as one.
- */
+/** Returns the key by which callers are counted and scheduled: the API key, else the address. Callers in this process have neither, and count as one. */
 export function countCaller({ seller, address }: CallerFacts): string {
   return seller ?? address ?? "";
 }
 
-/** Place in the requirements that names a payment flow other than verify, work, settle. */
+/** Field of the requirements that specifies a payment flow other than verify, work, settle. */
 const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((flow) => flow !== "authorization") }) });
 
-/** Identifies the caller by the strongest credential that there is: `Idempotency-Key`, API key, payment-identifier, nothing. */
+/** Identifies the caller by its strongest credential: `Idempotency-Key`, API key, payment-identifier, none. */
 export function identifyCaller(
   { seller, idempotencyKey }: CallerFacts,
   paymentPayload: unknown,
@@ -63,7 +60,7 @@ export function identifyCaller(
 }
 
 /**
- * Reads an `Idempotency-Key` header: text of the caller's own making.
+ * Reads an `Idempotency-Key` header, whose text the caller chooses.
  *
  * @throws {MalformedPaymentError} when it is empty or too long.
  */

@@ -2,7 +2,7 @@ import { Counter, type Registry } from "prom-client";
 import { FairPlaces } from "#daemon/fair-places.ts";
 import { countCaller, type CallerFacts } from "./caller.ts";
 
-/** More payments are being verified than may be, of one seller or in all. Nothing was done; verifying again in a moment makes sense. */
+/** Limit of concurrent verifications exceeded, for one seller or in total. Nothing was done; a retry after a moment makes sense. */
 export class VerificationOverloadError extends Error {
   override readonly name = "VerificationOverloadError";
   readonly full: "caller" | "all";
@@ -17,10 +17,7 @@ export class VerificationOverloadError extends Error {
   }
 }
 
-/**
- * Bounds the verifications under way, of which callers have fair shares. Beyond that nothing is done for a call, which
- * fails with a {@link VerificationOverloadError}.
- */
+/** Limits concurrent verifications, shared fairly between callers. Calls over the limit do nothing and fail with a {@link VerificationOverloadError}. */
 export function boundVerifications<Request, Verdict>(
   { inFlightMax }: Readonly<{ inFlightMax: number }>,
   verify: (request: Request, caller: CallerFacts) => Promise<Verdict>,

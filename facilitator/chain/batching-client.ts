@@ -5,7 +5,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
-/** URL of the node, the time that it may take to answer a call, from when the call was made, and most calls in one batch that it takes. */
+/** URL of the node, its time limit per call (measured from when the call is made), and its max calls per batch. */
 export type BatchingClientOptions = Readonly<{ url: string; timeoutMs: number; batchCallsMax?: number | undefined }>;
 
 /** Called after each HTTP request, for metrics. */
@@ -14,27 +14,27 @@ export type JsonRpcObserver = (
 ) => void;
 
 /**
- * A JSON-RPC client that joins calls made at the same time into one batch: under load many payments share one HTTP request, and
- * a call alone waits for nobody. Calls wait in lines, so that those which verify payments never hold up those which settle them.
+ * JSON-RPC client that batches concurrent calls: under load many payments share one HTTP request, and a single call is sent without delay.
+ * Calls are queued in lines, so that verifications never delay settlements.
  */
 export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
-     * Calls a method; without a place, on the process's own behalf.
+     * Calls a method; without a `place`, on the process's own behalf.
      *
-     * @throws {ChainError} when the node gives no JSON-RPC answer at all; its error answers are values.
+     * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
      * @throws {AbandonedError} when the place's signal aborts.
      */
     call: (method: string, params: readonly unknown[], place?: CallPlace) => Promise<JsonRpcAnswer>;
   }>;
 
 const usualBatchCallsMax = 100;
-/** Those of a line leave one for each line that is more urgent. */
+/** Each line leaves one request free for every more urgent line. */
 const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
 const ownPlace: CallPlace = { line: "upkeep", caller: "" };
 
-/** Opens a client for one node. Disposing of it ends its connections and what waits for them. */
+/** Creates a client for one node. Disposal closes its connections and ends waiting calls. */
 export function createBatchingClient(
   { url, timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
   { observe }: Readonly<{ observe: JsonRpcObserver }>,
@@ -89,7 +89,10 @@ export function createBatchingClient(
   };
 }
 
-/** Reads the answers, by the calls' places. @throws {ChainError} when the text is not a JSON-RPC response, or one that refuses all calls together. */
+/**
+ * Parses the responses, keyed by the position of their calls. @throws {ChainError} when the text is not a JSON-RPC response, or is an error
+ * for the whole batch.
+ */
 function requireAnswers(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   const read = readAnswers(text);
   if (read?.ok === true) return read.byPlace;
@@ -99,22 +102,24 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcAnswer> {
   throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
 }
 
-/** URL of the node, time limit of each part of a request, and most connections. */
+/** URL of the node, time limit of each phase of a request, and max connections. */
 export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
 
-/** Sends JSON to one URL. Connections are made when they are needed; disposing of it ends them, and what waits for them. */
+/** Sends JSON to one URL. Connections open on demand; disposal closes them and ends waiting requests. */
 export type HttpTransport = AsyncDisposable &
   Readonly<{
-    /** @throws {ChainError} when no answer comes until the signal aborts, or one that is no success; the signal's reason is one, too. */
+    /**
+     * @throws {ChainError} when no response arrives before the signal aborts, or the response is not a success; the signal's reason is also
+     * a ChainError.
+     */
     post: (body: string, signal: AbortSignal) => Promise<string>;
   }>;
 
 const connectTimeoutMaxMs = 10_000;
 const responseBytesMax = 32 * 1024 * 1024;
-/** A kept-alive connection that the node has just closed fails the first request on it; one more try gets a new connection. */
+/** The first request on a kept-alive connection that the node has just closed fails; one retry gets a new connection. */
 const connectionRetriesMax = 1;
 
-/** Creates the transport to a node. */
 function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
   const endpoint = parseHttpEndpoint(url);
   const { origin, pathname, search } = new URL(endpoint.url);

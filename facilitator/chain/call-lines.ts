@@ -3,35 +3,35 @@ import { WaitingTurns } from "#daemon/waiting-turns.ts";
 import { AbandonedError, ChainError } from "./chain-error.ts";
 
 /**
- * Purposes of calls to the node, the most urgent first: watching the chain, sending and following what was settled;
- * judging what is to be settled; verifying what may be.
+ * Priorities of calls to the node, most urgent first: watching the chain, and sending and tracking settlements; checking payments to
+ * settle; verifying payments.
  */
 export const lines = ["upkeep", "settling", "verifying"] as const;
 
 export type Line = (typeof lines)[number];
 
-/** Line and turn in which a call waits until it is sent. */
+/** Queue position of a call. */
 export type CallPlace = Readonly<{
   line: Line;
-  /** Caller that it is made for: the callers of a line take turns. */
+  /** Caller that made the call; callers of a line are served round-robin. */
   caller: string;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when no client waits for the result. */
   signal?: AbortSignal | undefined;
 }>;
 
-/** A call that was made and has no answer yet. */
+/** Call without a response yet. */
 export type WaitingCall = Readonly<{
   call: JsonRpcCall & Pick<CallPlace, "caller">;
-  /** Settles when it was answered, has failed, or its time is over. */
+  /** Settles when the call gets a response, fails or times out. */
   ended: Promise<JsonRpcAnswer>;
   answer: (answer: JsonRpcAnswer) => void;
   fail: (error: unknown) => void;
 }>;
 
-/** Time that a call may take from when it was made, and most calls that may wait in one line. */
+/** Time limit of a call, measured from when it is made, and max waiting calls per line. */
 export type CallLineOptions = Readonly<{ timeoutMs: number; waitingMax: number }>;
 
-/** Calls that wait for the node, in lines. A call leaves when its time is over or its caller has gone. */
+/** Calls waiting for the node, queued in lines. A call is removed when it times out or its caller disconnects. */
 export class CallLines {
   readonly #options: CallLineOptions;
   readonly #byLine: Readonly<Record<Line, WaitingTurns<WaitingCall>>> = {
@@ -48,7 +48,7 @@ export class CallLines {
     return this.#byLine[line].size > 0;
   }
 
-  /** Takes at most `most` calls out of a line, one of each of its callers after the other. */
+  /** Dequeues at most `most` calls from a line, round-robin between its callers. */
   acquire(line: Line, most: number): readonly WaitingCall[] {
     const taken: WaitingCall[] = [];
     while (taken.length < most) {
@@ -59,7 +59,9 @@ export class CallLines {
     return taken;
   }
 
-  /** @throws {ChainError} when as many wait in its line as may. */
+  /**
+   * @throws {ChainError} when the line is full.
+   */
   add(call: JsonRpcCall, { line, caller, signal }: CallPlace): WaitingCall {
     const { timeoutMs, waitingMax } = this.#options;
     const waiting = this.#byLine[line];

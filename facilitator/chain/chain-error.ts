@@ -1,11 +1,9 @@
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 
-/** Fault for which a call to the chain has no usable answer. */
+/** Reason why a call to the chain has no usable response. */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused";
 
-/**
- * The node could not be reached, or its answer can't be used. It says nothing about any payment; asking again later makes sense.
- */
+/** Unreachable node or unusable response. It implies nothing about any payment; a later retry makes sense. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   readonly code = "chain_unavailable";
@@ -17,7 +15,7 @@ export class ChainError extends Error {
   }
 }
 
-/** The caller has gone before the chain answered. Nobody is waiting for this. */
+/** The caller disconnected before the chain responded, so no client waits for the result. */
 export class AbandonedError extends Error {
   override readonly name = "AbandonedError";
   readonly code = "caller_gone";
@@ -25,10 +23,10 @@ export class AbandonedError extends Error {
 
 /**
  * Result of sending a signed transaction to a node.
- * - `accepted`: it has it, now or already before.
- * - `nonce_taken`: another transaction of the account has the nonce, in a block or in the pool at the same or a better fee.
- * - `rejected`: it will not have it; the transaction went nowhere.
- * - `unknown`: it did not say; the transaction may be on its way.
+ * - `accepted`: the node has it, from this or an earlier call.
+ * - `nonce_taken`: another transaction of the account has the nonce, in a block or in the pool at the same or a higher fee.
+ * - `rejected`: the node rejected it and did not broadcast it.
+ * - `unknown`: the node did not report the result; the transaction may have been broadcast.
  */
 export type SendOutcome = Readonly<
   | { kind: "accepted" }
@@ -37,14 +35,14 @@ export type SendOutcome = Readonly<
   | { kind: "unknown"; message: string }
 >;
 
-// JSON-RPC has no codes for these; the texts are those of geth, which anvil, erigon, reth and nethermind share or vary.
+// JSON-RPC has no codes for these errors; the texts are those of geth, which anvil, erigon, reth and nethermind share or vary.
 const known = /already known|already imported|known transaction|already in mempool|alreadyknown/i;
 const nonceTaken =
   /nonce too low|nonce is too low|nonce has already been used|replacement transaction underpriced|oldnonce/i;
 const rejected =
   /insufficient funds|intrinsic gas|exceeds block gas limit|gas limit reached|invalid sender|invalid chain ?id|incompatible eip155|rlp|failed to decode|tx type not supported|exceeds the configured cap/i;
 
-/** Reads the answer to `eth_sendRawTransaction`. */
+/** Interprets the response to `eth_sendRawTransaction`. */
 export function sendOutcome(answer: JsonRpcAnswer): SendOutcome {
   if (answer.ok) return { kind: "accepted" };
   const { message } = answer.error;

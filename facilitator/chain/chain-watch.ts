@@ -10,43 +10,43 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { checkToken } from "./token-check.ts";
 
-/** Expected identity of the chain, and the balance that the signer needs there. */
+/** Expected identity of the chain, and the signer's required balance. */
 export type ChainWatchOptions = ExpectedChain &
   Readonly<{
     nativeDecimals: number;
     signer: Hex;
-    /** Most gas that one settlement may use. */
+    /** Max gas of one settlement. */
     gasLimit: number;
   }>;
 
-/** State of the chain as last seen; reading it never calls the node. */
+/** Last known state of the chain; reading it never calls the node. */
 export type ChainWatch = AsyncDisposable &
   Readonly<{
     checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
     /** In the chain's native currency. */
     signerBalance: () => number | undefined;
-    /** The reason why the signer can't pay for a settlement: account, what it holds and what it needs. Undefined if it can, or if that is not known. */
+    /** Returns why the signer can't pay for a settlement: account, balance and required amount. Undefined if it can, or if this is unknown. */
     shortage: () => string | undefined;
-    /** The most that the signer pays for one settlement now, in the native currency's smallest unit; 0 before it is known. */
+    /** Returns the signer's current max cost of one settlement, in the native currency's smallest unit; 0 until known. */
     settlementCost: () => bigint;
-    /** Empty before the tokens were checked. */
+    /** Empty until the tokens are checked. */
     decimals: () => TokenDecimals;
   }>;
 
-/** Decimals of the tokens, by their addresses in the settings; undefined for a token that has none. */
+/** Decimals of the tokens, by address in the settings; undefined for a token without decimals. */
 export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
 const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
 
-/** Settlements that a signer without gas is advised to get gas for. */
+/** Number of settlements that a signer without gas is advised to fund. */
 const advisedSettlements = 100n;
 
 /**
- * Keeps checking whether the node answers, whether it is on the right chain, and whether the signer can pay for gas. A
- * node that does not answer at the start may do so later.
+ * Monitors whether the node responds, is on the right chain, and whether the signer can pay for gas. A node that does not respond at
+ * startup may do so later.
  *
- * @throws {StartupError} when the node answers and is on another chain, or has other tokens there although it is not behind.
+ * @throws {StartupError} when the node responds but is on another chain, or is in sync and its tokens differ from the settings.
  */
 export async function startChainWatch(
   options: ChainWatchOptions,
@@ -139,17 +139,17 @@ function checkSigner(
   };
 }
 
-/** Chain and tokens that the settings describe. */
+/** Chain and tokens described in the settings. */
 type ExpectedChain = Readonly<{ chainId: number; rpcUrl: string; assets: readonly AcceptedAsset[] }>;
 
-/** Age of the newest block from which the node is behind its chain, which may have the tokens later. */
+/** Age of the newest block above which the node counts as behind its chain, and may get the tokens later. */
 const headAgeMaxMs = 120_000;
 
 /**
- * Checks that the node is on the chain that the settings name, and that its tokens are the ones that they describe. Returns their decimals.
+ * Checks that the node is on the configured chain and that its tokens match the settings. Returns their decimals.
  *
- * @throws {StartupError} when that is not so: no payment could be settled, and waiting would not help.
- * @throws {ChainError} when the node can't say, or is behind its chain and has no such tokens yet.
+ * @throws {StartupError} when they don't match: no payment could be settled, and waiting would not help.
+ * @throws {ChainError} when the node can't respond, or is behind its chain and does not have the tokens yet.
  */
 async function checkChainIdentity(
   { chainId, rpcUrl, assets }: ExpectedChain,
@@ -173,7 +173,7 @@ async function checkChainIdentity(
   }
 }
 
-/** Describes why the node's state is an old one, in the same words at each look; undefined if it is not. */
+/** Describes why the node's state is outdated, in the same words at each check; undefined if it is current. */
 async function describeBehind(chain: Chain, clock: () => number): Promise<string | undefined> {
   if (await chain.syncing()) return "the node is syncing";
   const { timestamp } = await chain.head();

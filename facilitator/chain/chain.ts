@@ -5,16 +5,16 @@ import type { BatchingClient } from "./batching-client.ts";
 import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
 
-/** Bytes of any length as JSON-RPC has them. */
+/** JSON-RPC byte string of any length. */
 const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));
 
-/** A quantity of JSON-RPC (Ethereum JSON-RPC, "Hex value encoding"). */
+/** JSON-RPC quantity (Ethereum JSON-RPC, "Hex value encoding"). */
 const hexQuantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt);
 
-/** A quantity that counts something: blocks, nonces, seconds. */
+/** Quantity that is a count: blocks, nonces, seconds. */
 const hexCount = hexQuantity.transform(Number).pipe(z.int());
 
 const headSchema = z.object({
@@ -36,51 +36,48 @@ const receiptSchema = z
   })
   .nullable();
 
-/** The newest block. Its time is in seconds since 1970, its base fee in wei. */
+/** Newest block. Its time is in seconds since 1970, its base fee in wei. */
 export type Head = Readonly<z.output<typeof headSchema>>;
 
-/** An event of a transaction. */
+/** Event emitted by a transaction. */
 export type EventLog = Readonly<z.output<typeof logSchema>>;
 
-/** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the price of one unit of gas is in wei. */
+/** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the gas price is in wei. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
-/** A message call (`eth_call`, `eth_estimateGas`). */
+/** Message call (`eth_call`, `eth_estimateGas`). */
 type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
 
-/**
- * The chain's node, in the words of this service. Calls made at the same time share one request. Each throws `ChainError` when
- * the node gives no usable answer.
- */
+/** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
 export type Chain = Readonly<{
   id: () => Promise<number>;
   head: () => Promise<Head>;
-  /** Whether the node says that it is still syncing; one that does not know the method does not. */
+  /** Returns whether the node reports that it is still syncing; false for a node without this method. */
   syncing: () => Promise<boolean>;
   /** In wei. */
   balance: (account: Hex) => Promise<bigint>;
-  /** Counts the account's transactions in blocks; with `pending`, those in the node's pool as well. */
+  /** Counts the account's mined transactions; with `pending`, also those in the node's pool. */
   transactionCount: (account: Hex, block: "latest" | "pending") => Promise<number>;
   /** In wei. */
   priorityFee: () => Promise<bigint>;
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
-  /** Simulates a call in the next block: `pending`, because at `latest` some nodes answer with the time of a block that is long past. */
+  /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
   simulate: (call: MessageCall) => Promise<JsonRpcAnswer>;
-  /** Estimates the gas of a call in the next block, up to what it says; an error where it would fail. */
+  /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
   estimateGas: (call: MessageCall) => Promise<JsonRpcAnswer>;
-  /** The result of a view method. */
+  /** Returns the result of a view method. */
   read: (call: MessageCall) => Promise<Hex>;
-  /** Events of a contract in the newest blocks. The specification allows 100 blocks. */
+  /** Returns a contract's events in the newest blocks. The specification allows 100 blocks. */
   recentLogs: (contract: Hex, topics: readonly Hex[], headNumber: number) => Promise<readonly (EventLog & Placed)[]>;
 }>;
 
-/** Transaction of an event. */
+/** Transaction that emitted an event. */
 type Placed = Readonly<{ transactionHash: Hex }>;
 
 const logBlocksMax = 100;
 
-/** Creates the chain of a JSON-RPC client, for calls from one place; without it, for the process's own. */
+/** Creates a chain from a JSON-RPC client, for calls with the given `place`, or on the process's own behalf without one. */
 export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallPlace }>): Chain {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
@@ -118,9 +115,9 @@ function buildCallObject({ from, to, data, gas }: MessageCall): Record<string, u
 }
 
 /**
- * Returns the result of a call that the node has no reason to refuse.
+ * Returns the result of a call that the node has no reason to reject.
  *
- * @throws {ChainError} when it refused, or when the result has another shape than the method's.
+ * @throws {ChainError} when it rejected the call, or when the result does not match the method's schema.
  */
 function requireResult<Output>(method: string, answer: JsonRpcAnswer, schema: z.ZodType<Output>): Output {
   if (!answer.ok) {

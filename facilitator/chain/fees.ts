@@ -3,20 +3,22 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
-/** Fees that a transaction offers for one unit of gas, in wei (EIP-1559). */
+/** Fees that a transaction offers per unit of gas, in wei (EIP-1559). */
 export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
-/** Quotes fees; one quote serves all transactions of the next moment. */
+/** Quotes fees; transactions within a short period share one quote. */
 export type FeeQuotes = Readonly<{
-  /** @throws {ChainError} when the node can't say, or when the chain charges more than the limit. */
+  /**
+   * @throws {ChainError} when the node can't respond, or when the chain charges more than the limit.
+   */
   quote: () => Promise<Fees>;
 }>;
 
 const quoteAgeMaxMs = 2_000;
 
 /**
- * Creates a source of fees: twice the base fee and the node's suggestion as tip, so that six full blocks in a row do not price a
- * transaction out, but never more than `maxFeePerGasGwei`.
+ * Creates a source of fees: twice the base fee plus the node's suggested tip, so that six full blocks in a row do not price a transaction
+ * out, capped at `maxFeePerGasGwei`.
  */
 export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
@@ -38,7 +40,7 @@ export function createFeeQuotes(
   };
 }
 
-/** Computes the most that is paid for one unit of gas, in wei. */
+/** Computes the max price per unit of gas, in wei. */
 export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
   return Value.fromGwei(String(maxFeePerGasGwei));
 }
@@ -56,8 +58,8 @@ function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
 }
 
 /**
- * Raises the fees of a pending transaction to replace it: both by the percentage (nodes want 10 at least), or to what
- * the chain charges now if that is more. `undefined` when the limit leaves no room.
+ * Raises the fees of a pending transaction to replace it: both by the percentage (nodes require at least 10), or to the chain's current
+ * fees if higher. Returns `undefined` if that exceeds the limit.
  */
 export function raiseFees(
   before: Fees,

@@ -6,28 +6,28 @@ import { keepNewest } from "../payment/recent-verdicts.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
-/** Most gas of one settlement, what its transaction gets beyond the estimate, in per cent, and how many estimates are remembered. */
+/** Max gas of one settlement, margin over the estimate in percent, and max number of cached estimates. */
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
 
-/** Token transfer that a payment authorizes. */
+/** Token transfer authorized by a payment. */
 type AuthorizedTransfer = Readonly<{ id: Hex; asset: Hex; payTo: Hex; callData: Hex }>;
 
-/** Gas limits of payments' transactions, by what the node estimates. */
+/** Gas limits of payment transactions, based on the node's estimates. */
 export type GasLimits = Readonly<{
   /**
-   * Simulates a payment, and remembers the gas that it needs. An estimate takes a node several runs, so within a minute of one the payee's other
-   * payments are called with its gas and half the margin; only what needs more than that is estimated. An error says that the payment would fail.
+   * Simulates a payment and caches its gas. An estimate takes the node several runs, so for a minute the payee's other payments are called
+   * with its gas and half the margin; only those that need more are estimated. An error means that the payment would fail.
    */
   simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcAnswer>;
-  /** Estimates the gas of a payment, and remembers it. */
+  /** Estimates and caches the gas of a payment. */
   estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcAnswer>;
-  /** Returns the limit for a payment's transaction: the estimate and the margin, never above `most`; undefined without an estimate. */
+  /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (id: Hex) => bigint | undefined;
-  /** Most gas that one settlement may use. */
+  /** Max gas of one settlement. */
   most: bigint;
 }>;
 
-/** Age of an estimate up to which a payee's other payments are tried with it. */
+/** Max age of an estimate that is reused for a payee's other payments. */
 const estimateAgeMaxMs = 60_000;
 
 const estimateSchema = z
@@ -35,7 +35,7 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/** Creates the limits for transactions of one signer. Estimates of the oldest payments are forgotten first. */
+/** Creates the gas limits for one signer's transactions. Evicts the oldest estimates first. */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, monotonicMs }: Readonly<{ signer: Hex }> & Pick<Clock, "monotonicMs">,

@@ -4,11 +4,11 @@ import type { Logger } from "#daemon/log/log.ts";
 import { writeCall } from "#daemon/json-rpc.ts";
 import { createBackoff, pause as timedPause, type Pause } from "#daemon/time.ts";
 
-/** WebSocket URL at which new blocks are announced. */
+/** WebSocket URL for new-block notifications. */
 export type NewHeadsOptions = Readonly<{ url: string }>;
 
 export type NewHeadsDependencies = Readonly<{
-  /** Called for each new block; the block itself is requested by whoever wants it. */
+  /** Called for each new block, without the block itself. */
   onHead: () => void;
   log: Logger;
   pause?: Pause;
@@ -16,13 +16,13 @@ export type NewHeadsDependencies = Readonly<{
 
 const reconnect = { initialMs: 1_000, maxMs: 30_000 } as const;
 const handshakeDeadlineMs = 10_000;
-/** Time that the node may take to close the connection before it is cut. */
+/** Time limit for the node to close the connection before it is terminated. */
 const closeDeadlineMs = 500;
 const notification = z.object({ method: z.literal("eth_subscription") });
 
 /**
- * Subscribes to `newHeads` over WebSocket and stays subscribed. It only wakes those who poll anyway, so that its loss makes
- * nothing wrong, only a little later. Disposing of it closes the connection.
+ * Subscribes to `newHeads` over WebSocket and resubscribes when needed. It only wakes existing pollers, so losing it only delays them.
+ * Disposal closes the connection.
  */
 export function followNewHeads(
   { url }: NewHeadsOptions,
@@ -40,7 +40,7 @@ export function followNewHeads(
       connection.send(writeCall({ method: "eth_subscribe", params: ["newHeads"] })),
     );
     connection.addEventListener("message", ({ data }) => {
-      // The node answers; one that closes each connection as soon as it is open does not.
+      // Reset only here: the node responds, unlike one that closes each connection right after opening it.
       backoff.reset();
       if (isNotification(data)) onHead();
     });
@@ -76,7 +76,7 @@ function isNotification(data: unknown): boolean {
   try {
     return notification.safeParse(JSON.parse(data)).success;
   } catch {
-    // Whatever else a WebSocket endpoint says announces no block.
+    // Any other message does not announce a block.
     return false;
   }
 }

@@ -6,13 +6,13 @@ import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { decimalsCall, domainCall, domainSeparatorCall, nameCall, versionCall } from "./token.ts";
 
-/** Chain that a token is on. */
+/** Chain of a token. */
 type TokenChain = Readonly<{ chainId: number; chain: Pick<Chain, "simulate"> }>;
 
 /**
- * Checks that a token is the one that the settings describe, and returns its decimals; undefined if it has none.
+ * Checks that a token matches the settings and returns its decimals; undefined if it has none.
  *
- * @throws {StartupError} that names the token's own EIP-712 domain when that is another.
+ * @throws {StartupError} with the token's own EIP-712 domain when that differs.
  */
 export async function checkToken(asset: AcceptedAsset, { chainId, chain }: TokenChain): Promise<number | undefined> {
   const { address, name, version, separator } = asset;
@@ -22,7 +22,7 @@ export async function checkToken(asset: AcceptedAsset, { chainId, chain }: Token
   };
   const found = await read(domainSeparatorCall);
   if (found === "0x") throw new StartupError(`there is no token at ${address} on chain ${chainId}; correct assets.`);
-  // A token without DOMAIN_SEPARATOR() reverts; then only a payment can show whether name and version are right.
+  // A token without DOMAIN_SEPARATOR() reverts; then only a payment can verify name and version.
   if (found === undefined || found === separator) {
     const decimals = Number((await read(decimalsCall)) ?? Number.NaN);
     return decimals <= decimalsMax ? decimals : undefined;
@@ -39,7 +39,7 @@ export async function checkToken(asset: AcceptedAsset, { chainId, chain }: Token
 
 type Domain = Readonly<{ name: string; version: string }>;
 
-/** Reads what a token's domain may be: as it says itself (EIP-5267), else by its name and version, of which USDC's older forms have only the first. */
+/** Reads the possible domains of a token: from EIP-5267, else from its name and version; older forms of USDC have only the name. */
 async function readDomains(read: (data: Hex) => Promise<Hex | undefined>): Promise<readonly Domain[]> {
   const { decode } = await import("ox/AbiParameters");
   const readText = async (call: Hex) => {

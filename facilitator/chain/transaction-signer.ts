@@ -7,10 +7,10 @@ import type { Secret } from "#daemon/secrets/secret.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
 
-/** A transaction ready to be sent, with the hash by which the chain will know it. */
+/** Transaction ready to send, with its hash on the chain. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
 
-/** An EIP-1559 transaction to be signed. */
+/** Unsigned EIP-1559 transaction. */
 type Transaction = Readonly<{
   chainId: number;
   nonce: number;
@@ -21,18 +21,18 @@ type Transaction = Readonly<{
   maxPriorityFeePerGas: bigint;
 }>;
 
-/** An account that signs EIP-1559 transactions. */
+/** Account that signs EIP-1559 transactions. */
 export type TransactionSigner = Readonly<{
   address: Hex;
   sign: (transaction: Transaction) => SignedTransaction;
-  /** Reads the gas limit of a transaction that this signer, or another run of it, has signed. */
+  /** Reads the gas limit of a transaction signed by this signer, in this run or an earlier one. */
   readGasLimit: (rawTransaction: Hex) => bigint;
 }>;
 
 /**
- * Creates the signer of a private key (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
+ * Creates a signer from a private key (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
  *
- * @throws {StartupError} when the number is no private key: zero, or not below the group's order.
+ * @throws {StartupError} when the number is not a valid private key: zero, or not below the group's order.
  */
 export function createTransactionSigner(privateKey: Secret): TransactionSigner {
   const key = Buffer.from(privateKey.reveal().slice(2), "hex");

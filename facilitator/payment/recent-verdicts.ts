@@ -2,30 +2,30 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignatureCheck, SignedPayment } from "#x402/signed-payment.ts";
 
-/** Time for which the chain's verdict about a payment counts. Blocks come about as often, and a seller's work between the two questions is short. */
+/** Time for which the chain's verdict about a payment is valid. It is close to the block interval, and a seller's work between verify and settle is short. */
 export const verdictFreshMs = 2_000;
 
-/** Verdicts about payments that were verified a moment ago, so that settling one checks neither its signature nor the chain a second time. */
+/** Recent verdicts about verified payments, so that settling does not recheck the signature or the chain. */
 export type RecentVerdicts = Readonly<{
-  /** Checks the payer's signature: by an earlier check of this very signature, else by `recover`. */
+  /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
   isSigned: SignatureCheck;
-  /** Notes that the chain, queried at that time of the monotonic clock, would take the payment. */
+  /** Records that the chain, queried at that monotonic time, would accept the payment. */
   noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
   /**
-   * Whether the chain's word about a payment that is to be settled still counts. It counts once, and what it said of the payer's other
-   * payments in the token counts no more: together they may be more than the payer holds.
+   * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates
+   * those about the payer's other payments in the token, because together they may exceed the payer's balance.
    */
   acquireGood: (payment: SignedPayment) => boolean;
-  /** Notes that a settlement of the payer ended: what the chain answered before no longer counts. */
+  /** Records that a settlement of the payer ended, which invalidates the chain's earlier verdicts. */
   forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
 }>;
 
-/** Creates the memory of at most `entriesMax` payments; the oldest go first. */
+/** Creates a cache of at most `entriesMax` payments that evicts the oldest first. */
 export function createRecentVerdicts(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { monotonicMs }: Pick<Clock, "monotonicMs">,
 ): RecentVerdicts {
-  /** Call data by payment: it holds the signature in its one form. */
+  /** Call data by payment; it contains the signature in canonical form. */
   const signed = new Map<Hex, Hex>();
   const payers = new Map<string, PayerVerdicts>();
 
@@ -41,7 +41,7 @@ export function createRecentVerdicts(
     noteGood: (payment, verifiedAtMs) => {
       const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verifiedAtMs: new Map<Hex, number>() };
-      // The answer is older than the settlement that began while it was on its way.
+      // The verdict predates a settlement that started while the query was in flight.
       if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
       keepNewest(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
       keepNewest(payers, name, payer, entriesMax);
@@ -55,13 +55,13 @@ export function createRecentVerdicts(
   };
 }
 
-/** Verdicts about a payer's payments in one token, and the time at which the last settlement of one began or ended. */
+/** Verdicts about a payer's payments in one token, and the time at which its last settlement started or ended. */
 type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verifiedAtMs: Map<Hex, number> }>;
 
-/** Since settling one of a payer's payments ends what was said of the others, few are worth keeping. */
+/** Settling one of a payer's payments invalidates the verdicts about the others, so few are worth caching. */
 const verdictsPerPayerMax = 16;
 
-/** Sets an entry of a map that keeps the newest ones, `entriesMax` at most. */
+/** Sets an entry of a map that retains only the newest `entriesMax` entries. */
 export function keepNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
   map.delete(key);
   map.set(key, value);

@@ -1,12 +1,12 @@
 import type { Authorization } from "#x402/typed-data.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 
-/** Time that has to be left before an authorization ends, so that a block can still take it; the reference has the same. */
+/** Min remaining validity of an authorization, so that a block can still include it; same as in the reference implementation. */
 const settlementMarginSeconds = 6n;
 
 /**
- * Says why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter`
- * and strictly before `validBefore`, by the block's time.
+ * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
+ * before `validBefore`, by block time.
  */
 export function refuseTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
   const now = BigInt(Math.floor(nowMs / 1_000));

@@ -7,14 +7,15 @@ import { encodeInteger } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** The chain's node, and the gas limits of payments. */
+/** Chain node, and the gas limits of payments. */
 export type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /**
- * Checks on the chain whether a payment would settle now. One simulated call or estimate answers for a good payment: the token
- * itself checks balance, nonce, time and signature, and the transaction gets its gas limit by it. Only when it fails, further requests find out why.
+ * Checks on the chain whether a payment would settle now. One simulated call or estimate suffices for a good payment: the token itself
+ * checks balance, nonce, time and signature, and the result sets the transaction's gas limit. Only if it fails do further requests
+ * determine the reason.
  *
- * @throws {ChainError} when the node can't say.
+ * @throws {ChainError} when the node can't respond.
  */
 export async function checkOnChain(
   payment: SignedPayment,
@@ -44,7 +45,7 @@ async function diagnose(
   return undefined;
 }
 
-// Execution errors have code 3 where the contract gave a reason; nodes report the others as -32000 or -32603 with these words.
+// Execution errors have code 3 if the contract gave a reason; nodes report others as -32000 or -32603 with these messages.
 const executionError =
   /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
 

@@ -2,15 +2,15 @@ import type { Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 
-/** The least amount of a payment in a token, in the token's smallest unit. */
+/** Min amount of a payment in a token, in the token's smallest unit. */
 export type MinAmount = (asset: Hex) => bigint;
 
-/** The most that the signer pays for one settlement now, in the native currency's smallest unit. */
+/** Signer's current max cost of one settlement, in the native currency's smallest unit. */
 type SettlementCost = Readonly<{ settlementCost: () => bigint }>;
 
 /**
- * Creates the minimum amounts of tokens: as the setting has it, else what a settlement costs where a price is known, else one unit. Nothing that is
- * paid for moves with a value of 0.
+ * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
+ * value 0 pays for nothing.
  */
 export function createMinAmounts(
   { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
@@ -25,7 +25,7 @@ export function createMinAmounts(
   };
 }
 
-/** Refuses an amount below the minimum; undefined if it is not. */
+/** Rejects an amount below the minimum; returns undefined otherwise. */
 export function refuseAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
   const message = `the amount is ${amount}, the minimum that is settled here is ${least} (the facilitator's assets[].minAmount); charge more.`;

@@ -8,34 +8,34 @@ import { countCaller, identifyCaller, type Caller, type CallerFacts } from "../c
 import type { TokenDecimals } from "../chain/chain-watch.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 
-/** Network and schemes that are settled, and the account that does. */
+/** Supported network and schemes, and the settling account. */
 export type OperationsOptions = Readonly<{
   network: `eip155:${number}`;
   signer: Hex;
   schemes: readonly SettlingScheme[];
 }>;
 
-/** A token that is settled. Its decimals tell a seller whether its prices are what it means. */
+/** Accepted token. Its decimals let a seller check its prices. */
 type SettledAsset = Readonly<{ address: Hex; decimals: number | undefined }>;
 
-/** The three operations of an x402 facilitator; see `Facilitator`. */
+/** Three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerFacts) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerFacts) => Promise<SettleResponse>;
-  /** Has no kinds, and an error, while the signer can't pay for gas: no client should sign a payment then. */
+  /** Returns no kinds, and an error, while the signer can't pay for gas, because no client should sign a payment then. */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
 export type OperationsDependencies = Readonly<{
-  /** Returns the transfers that schemes settle with, on behalf of a caller. */
+  /** Returns the transfers that schemes use to settle on behalf of a caller. */
   transfersFor: (caller: Caller) => Transfers;
   metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
   shortage?: () => string | undefined;
-  /** Decimals of the tokens that are settled; empty before they are known. */
+  /** Decimals of the accepted tokens; empty until known. */
   decimals?: () => TokenDecimals;
 }>;
 
-/** Offers schemes in the words of x402 version 2. */
+/** Creates the operations of x402 version 2 for these schemes. */
 export function createOperations(
   options: OperationsOptions,
   { transfersFor, metrics, shortage = () => undefined, decimals = () => new Map() }: OperationsDependencies,
@@ -68,7 +68,7 @@ export function createOperations(
   };
 }
 
-/** Builds the answer to a payment that was refused before its payer was known. */
+/** Builds the response to a payment rejected before its payer was known. */
 function buildRefusal(refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
@@ -97,21 +97,21 @@ async function measure<T>(
   }
 }
 
-/** A scheme with what a facilitator does by it. */
+/** Scheme and the facilitator's operations for it. */
 type SettlingScheme = Readonly<{ scheme: Scheme; settling: Settling }>;
 
-/** The payment of a request: as it came, or one that this process has read already. */
+/** Payment of a request: as received, or already parsed by this process. */
 export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;
 
-/** A request that was read: the scheme that settles the payment, or why none here does. */
+/** Parsed request: the scheme that settles the payment, or why none can. */
 export type ReadRequest = Readonly<{ by: SettlingScheme; order: Order<unknown> } | { refusal: Refusal }>;
 
 /**
- * Reads the request. Other versions, schemes and networks are refused by name first, because their fields have other forms.
+ * Parses the request. Checks version, scheme and network first, because other versions, schemes and networks have different fields.
  *
- * @throws {MalformedPaymentError} with the path of the first field that is wrong.
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
 function readRequest(
   request: PaymentRequest,
@@ -133,7 +133,7 @@ function readRequest(
   return { by, order: { payment, requirements, accepted: envelope.accepted } };
 }
 
-/** Returns the payment as its client sent it. */
+/** Returns the payment as sent by its client. */
 function getSentPayment(request: PaymentRequest): unknown {
   return "read" in request ? request.read.sent : request.paymentPayload;
 }

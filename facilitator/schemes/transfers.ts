@@ -15,18 +15,18 @@ import { payerNotesMax } from "../settlement/ownership.ts";
 import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
-/** Network, tokens and payees that are served. */
+/** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
     network: string;
-    /** Addresses in lower case; empty: everyone. */
+    /** Lowercase addresses; empty allows everyone. */
     payees: ReadonlySet<string>;
     minAmount: MinAmount;
   }>;
 
 export type TransferDependencies = Readonly<{
   engine: Pick<Engine, "settle" | "progress" | "noteVerified" | "forgetRefused">;
-  /** Whether the chain would take the payment now, as a caller asks. */
+  /** Returns whether the chain would accept the payment now, on behalf of a caller. */
   check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
   clock: () => number;
@@ -34,12 +34,12 @@ export type TransferDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Creates what schemes settle with, for each caller: transfers by EIP-3009, whatever scheme they were signed for. */
+/** Creates the transfers that schemes use to settle, for each caller: EIP-3009 transfers, whatever scheme they were signed for. */
 export function createTransfers(
   { network, assets, payees, minAmount }: TransferOptions,
   { engine, check, recent, clock, monotonicMs, log }: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  // Anybody can have the same payment refused, or its settlement reported again, any number of times.
+  // Any caller can cause a rejection, or a repeated settlement report, of the same payment any number of times.
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, boundOfSales);
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
@@ -64,11 +64,11 @@ export function createTransfers(
     assets,
     isSigned: recent.isSigned,
     async verify(payment) {
-      // Before the question how far it is: so of two copies at one time, whichever is settled first finds the other noted.
+      // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.noteVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
       const refusal = await judge(payment, caller);
-      // Anybody can sign what is refused, and name another seller each time.
+      // Any caller can sign payments that are rejected, each with another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRefused(payment.id, caller.owner);
       return { answer: answerValidUnless(refusal), payer: payment.payer };
     },
@@ -91,8 +91,8 @@ export function createTransfers(
 }
 
 /**
- * Refuses a payee that is not served; undefined if it is. It counts for settlements that are not begun: one on record
- * comes to its end whoever is served by now, and its owner is notified.
+ * Rejects an unsupported payee; returns undefined otherwise. Applies only to settlements that have not started: a recorded one completes
+ * whatever payees are now supported, and its owner is notified.
  */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
@@ -100,9 +100,8 @@ function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefin
 }
 
 /**
- * Explains why a payment whose settlement is on record is not good for another sale; undefined if it is. It still is
- * for the sale that owns it, and for anyone where nobody does: a client that comes back after `settlement_pending` has
- * to get through.
+ * Returns why a payment with a recorded settlement is invalid for another sale; undefined if it is valid. It stays valid for the sale that
+ * owns it, and for everyone while it has no owner, because a client that retries after `settlement_pending` must succeed.
  */
 function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined {
   if (recorded.state === "failed") return recorded;

@@ -14,11 +14,11 @@ import type { Settler } from "./settler.ts";
 import type { TrackerDependencies } from "./track/tracker.ts";
 import type { Recorded } from "./settlement.ts";
 
-/** Settings that settling depends on. */
+/** Settings for settlement. */
 export type EngineOptions = Pick<FacilitatorSettings, "settlement" | "ledger"> &
   Readonly<{
     chainId: number;
-    /** Whether another process takes this one's place while it still serves: the two share the ledger. */
+    /** Whether a hot restart runs another process next to this one; the two share the ledger. */
     isHandedOver?: boolean | undefined;
   }>;
 
@@ -31,7 +31,7 @@ export type EngineDependencies = Readonly<{
   clock: () => number;
   monotonicMs: () => number;
   pause: Pause;
-  /** From 0 up to 1. */
+  /** In the range [0, 1). */
   random: () => number;
   signal: AbortSignal;
   log: Logger;
@@ -40,24 +40,24 @@ export type EngineDependencies = Readonly<{
 }>;
 
 /**
- * Everything that settling takes, put together. Disposing of it waits until what was signed has been sent, and closes the ledger;
- * what has no outcome by then is taken up at the next start, or by another replica.
+ * Complete settlement engine. Disposal waits until signed transactions are sent, and closes the ledger; the next start, or another replica,
+ * resumes settlements without an outcome.
  */
 export type Engine = AsyncDisposable &
   Settler &
   Pick<Ownership, "noteVerified" | "forgetRefused"> &
   Readonly<{
-    /** Reads the state and the owner of a payment's settlement; undefined if it was not begun. */
+    /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
     progress: (payment: SignedPayment) => Promise<Recorded | undefined>;
     inFlight: () => number;
-    /** Age of the oldest settlement under way here, in milliseconds; 0 when none is. */
+    /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
     oldestMs: () => number;
-    /** Undefined in a replica that does not settle now. */
+    /** Undefined in a replica that is not settling. */
     nextNonce: () => number | undefined;
-    /** Notifies of a new block. */
+    /** Notifies the engine of a new block. */
     onHead: () => void;
-    /** Whether the ledger can be used, from state. */
+    /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
-    /** Leaves settling to another replica, at once and for good; what is requested here is put on record for it, and its outcome reported. */
+    /** Transfers settling to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
     yieldTerm: () => Promise<void>;
   }>;

@@ -2,50 +2,46 @@ import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Attempt, Settlement } from "./settlement.ts";
 
-/**
- * A settlement under way. Its state changes; whoever changes it does so without an await between reading and writing. Its times are the
- * monotonic clock's, in milliseconds.
- */
+/** In-flight settlement. Its state is mutable; updates must not await between read and write. Times are monotonic, in milliseconds. */
 export type InFlight = {
   readonly settlement: Settlement;
-  /** Answer to those who wait, or the error for which nothing was sent. Never rejects. */
+  /** Response for waiting callers, or the error because of which nothing was sent. Never rejects. */
   readonly ended: Promise<SettleAnswer | Error>;
   readonly end: (answer: SettleAnswer | Error) => void;
-  /** Signed and journalled transactions, oldest first; empty while nothing was sent. */
+  /** Signed and journaled transactions, oldest first; empty until the first is signed. */
   attempts: readonly Attempt[];
-  /** Time at which a node was last given one of the transactions; undefined if none was since this process began. */
+  /** Time at which a transaction was last sent to a node; undefined if none was since this process started. */
   sentAtMs: number | undefined;
-  /** Time since which the newest transaction offers its fee: by its age on the wall clock, where an earlier process signed it. */
+  /** Time since which the newest transaction offers its fee; if an earlier process signed it, based on its wall-clock age. */
   pricedAtMs: number;
-  /** Caller that gets a success; undefined if nobody does for now. */
+  /** Caller that gets a success; undefined while there is no owner. */
   owner: string | undefined;
-  /** Waits for the submitter, which will sign a transaction for it. */
+  /** Whether it is queued for signing by the submitter. */
   queued: boolean;
-  /** Its caller gave up before anything was signed; nothing will be. */
+  /** Whether its caller gave up before anything was signed; nothing will be signed. */
   abandoned: boolean;
-  /** Its last transaction ran out of gas: the next gets the most that a settlement may use. */
+  /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
   lackedGas: boolean;
-  /** Time since which its transactions look lost, that is: their nonces are used and they have no receipt. */
+  /** Time since which its transactions appear lost: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
-  /** The last diagnosis that left it open, while its cause lasts: the number of diagnoses, and the time of the next. */
+  /** Last inconclusive diagnosis, while its cause persists: number of diagnoses, and the time of the next. */
   diagnosed: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
 };
 
-/** The settlements under way, by payment and by what they would use up. */
+/** In-flight settlements, by payment and by the authorization nonce that they use. */
 export type InFlightBook = Readonly<{
   get: (id: Hex) => InFlight | undefined;
-  /** Whether another settlement uses the same authorization nonce. */
+  /** Returns whether another settlement uses the same authorization nonce. */
   hasRival: (settlement: Settlement) => boolean;
   add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlight;
-  /** Ends a settlement: it is no longer under way, and everyone who waits gets its outcome. */
+  /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
   end: (entry: InFlight, answer: SettleAnswer | Error) => void;
   all: () => IteratorObject<InFlight>;
   size: () => number;
-  /** Age of the oldest, in milliseconds since it was first requested; 0 when there is none. */
+  /** Returns the age of the oldest settlement, in milliseconds since its first request; 0 if none. */
   oldestMs: () => number;
 }>;
 
-/** Creates an empty book. */
 export function createInFlightBook({
   clock,
   monotonicMs,
@@ -77,7 +73,7 @@ export function createInFlightBook({
       return entry;
     },
     end: (entry, answer) => {
-      // One that was given up may end a second time, when its payment is under way again.
+      // An abandoned settlement may end a second time, when its payment is in flight again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
         idByAuthorization.delete(formatAuthorizationKey(entry.settlement));
@@ -88,13 +84,13 @@ export function createInFlightBook({
     size: () => byId.size,
     oldestMs: () => {
       const nowMs = clock();
-      // What is taken up comes in any order, and another replica's clock may be ahead of this one's.
+      // Resumed settlements are unordered, and another replica's clock may be ahead of this one's.
       return byId.values().reduce((oldest, { settlement }) => Math.max(oldest, nowMs - settlement.begunAtMs), 0);
     },
   };
 }
 
-/** Computes the age of a transaction by the wall clock; 0 if there is none, or if the clock was ahead when it was signed. */
+/** Computes the wall-clock age of a transaction; 0 if there is none, or if the clock was ahead when it was signed. */
 function computeAge(attempt: Attempt | undefined, nowMs: number): number {
   return attempt === undefined ? 0 : Math.max(0, nowMs - attempt.signedAtMs);
 }

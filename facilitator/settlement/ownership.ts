@@ -4,35 +4,34 @@ import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 
 /**
- * Ownership of settlements on record. The first call of `/settle` owns the payment: column `owner` is written by the
- * statement that puts the settlement on record. Only its owner gets a success, so that one payment never pays two
- * sellers, or one seller twice. Whoever owns nothing by now leaves the column empty, and the next caller may take it.
- * Each method is one statement, but for one that may be two.
+ * Ownership of recorded settlements. The first call of `/settle` owns the payment: the statement that records the settlement also writes
+ * column `owner`. Only its owner gets a success, so that one payment never pays two sellers, or one seller twice. If the owner has
+ * disclaimed it, the column is empty, and the next caller may acquire it. Each method is one statement, except one method with up to two.
  */
 export type Ownership = Readonly<{
-  /** Makes a caller the owner of what nobody owns. True when it is theirs now, or was before. */
+  /** Makes a caller the owner of an unowned settlement. Returns true if the caller owns it now, or already did. */
   acquire: (id: Hex, owner: string) => Promise<boolean>;
-  /** Makes it nobody's, for the next caller to take. */
+  /** Removes the owner, so that the next caller can acquire it. */
   release: (id: Hex, owner: string) => Promise<void>;
-  /** Makes it nobody's for good. True for the one call that did. */
+  /** Removes the owner permanently. Returns true only for the call that did so. */
   close: (id: Hex, owner: string) => Promise<boolean>;
-  /** Notes that a seller is about to verify a payment. False, and nothing is noted, while its payer has {@link payerNotesMax} notes. */
+  /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
   noteVerified: (payment: Readonly<{ id: Hex; payer: Hex }>, owner: string) => Promise<boolean>;
-  /** Notes that what a seller verified was refused: it delivers nothing for it. */
+  /** Records that a payment verified by a seller was rejected, so the seller delivers nothing for it. */
   forgetRefused: (id: Hex, owner: string) => Promise<void>;
-  /** Whether a seller verified a payment once at most, besides what was refused. */
+  /** Returns whether a seller verified a payment at most once, not counting rejections. */
   verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
   /**
-   * Forgets notes of a time, but for those of a payment's owner that keep it from a second success. Looks at about `max` of them,
-   * and returns where the next step begins; undefined when there is none.
+   * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
+   * returns where the next step starts; undefined when done.
    */
   forgetNotes: (place: NotesPlace, max: number) => Promise<number | undefined>;
 }>;
 
-/** A time in which payments were last verified, in milliseconds since 1970, without its end. */
+/** Half-open time range of last verifications, in milliseconds since 1970, excluding its end. */
 export type NotesPlace = Readonly<{ fromMs: number; beforeMs: number }>;
 
-/** Owner of what nobody can own any more; no caller has this name. */
+/** Owner of settlements that can no longer be owned; no caller has this name. */
 const closed = "closed";
 
 const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
@@ -40,8 +39,8 @@ const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND i
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
 /**
- * Most notes of one payer. Whoever can pay once can sign any number of payments, each under any number of identifiers, and have them verified for nothing;
- * a settlement that ends takes its notes along.
+ * Max notes of one payer. A client that can pay once can sign any number of payments, each under any number of identifiers, and have them
+ * verified for free; a settlement that ends removes its notes.
  */
 export const payerNotesMax = 500;
 
@@ -55,12 +54,12 @@ const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVeri
 const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
 
 const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
-// One verification of a payment on record says no more than none, and another one would be refused.
+// For a recorded payment, one verification is equivalent to none, and another one would be rejected.
 const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $2 AND (times = 1 OR NOT EXISTS (
   SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
     AND settlement.owner = verification.owner))`;
 
-/** Creates the ownership of one chain's settlements over a store that has the ledger's tables. */
+/** Creates the ownership of one chain's settlements on a store that has the ledger's tables. */
 export function createOwnership(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
@@ -74,7 +73,7 @@ export function createOwnership(
     noteVerified: async ({ id, payer }, owner) =>
       (await store.change(noteVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
     forgetRefused: async (id, owner) => {
-      // What comes between the two leaves one more than there were, which denies a second success.
+      // A concurrent verification between the two statements leaves one extra note, which denies a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
@@ -88,14 +87,13 @@ export function createOwnership(
   };
 }
 
-/** Answer about a settlement, and the caller that it is for. */
+/** Response about a settlement, and the caller it is for. */
 type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
 
 /**
- * Derives the answer for one caller. Anyone may know that nothing was charged; a success, or that there may be one, is
- * for the owner. A caller without a name that gets `settlement_pending` can't be known again, so the settlement is
- * nobody's from then on: the next call gets the outcome. So the retry of `@x402/core`'s middleware does, and a client
- * that comes back with its payment.
+ * Derives the response for one caller. Any caller may learn that nothing was charged; a success, or its possibility, is only for the owner.
+ * An unidentified caller that gets `settlement_pending` can't be recognised later, so the settlement has no owner from then on, and the
+ * next call gets the outcome. That covers the retry of `@x402/core`'s middleware, and a client that returns with its payment.
  */
 export async function answerFor(
   { id, answer, caller, isOwner }: KnownSettlement,

@@ -4,49 +4,50 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
 import { encodeBalanceOfCall } from "../chain/token.ts";
 
-/** The part of a settlement that takes from its payer's balance. */
+/** Part of a settlement that reduces its payer's balance. */
 export type Spending = Readonly<{ asset: Hex; payer: Hex; amount: bigint }>;
 
-/** A settlement that is judged; disposing of it ends that. */
+/** Settlement being checked; disposal ends the check. */
 export type JudgedSpending = Disposable &
   Readonly<{
     /**
-     * Waits until the payer's balance covers the amount next to the payer's other settlements in flight, and adds it to these until `ended`
-     * resolves. Returns a refusal, and adds nothing, if none of them is left and the balance covers it no more. `isSimulated` says that the chain
-     * would have taken the payment at some time since it was opened: then nothing is read for a payer without others.
+     * Waits until the payer's balance covers the amount in addition to the payer's other in-flight settlements, and reserves it until
+     * `ended` resolves. Returns a rejection, and reserves nothing, if no others are left and the balance is insufficient. `isSimulated`
+     * means that the chain would have accepted the payment at some time since it was opened; then no balance is read for a payer without
+     * others.
      *
-     * @throws {ChainError} when the node can't say.
+     * @throws {ChainError} when the node can't respond.
      */
     reserve: (ended: Promise<unknown>, options?: Readonly<{ isSimulated: boolean }>) => Promise<Refusal | undefined>;
   }>;
 
-/** The amounts of settlements in flight, added up by payer and token: each alone passes a simulation, and only the first of them is paid. */
+/** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
 export type PayerFunds = Readonly<{
-  /** Opens an account for a settlement that is about to be judged. */
+  /** Opens an account for a settlement about to be checked. */
   open: (spending: Spending) => JudgedSpending;
-  /** Adds a settlement whose transaction was sent before, until it ends. */
+  /** Adds a settlement whose transaction was already sent, until it ends. */
   add: (spending: Spending, ended: Promise<unknown>) => void;
 }>;
 
-/** Time for which a balance is good for more settlements; what was spent of it since is subtracted. */
+/** Time for which a balance can be reused for more settlements, minus the amounts spent since it was read. */
 const balanceFreshMs = 2_000;
 
 /** One payer's settlements in one token. */
 type Account = {
-  /** Settlements that are judged or in flight; the account is forgotten without any. */
+  /** Number of settlements being checked or in flight; at zero, the account is removed. */
   holders: number;
   reserved: bigint;
-  /** Number of settlements that ended. */
+  /** Number of ended settlements. */
   ends: number;
-  /** Resolves when the next one ends. */
+  /** Resolves when the next settlement ends. */
   nextEnd: PromiseWithResolvers<void>;
   balance: Balance | undefined;
 };
 
-/** A balance as it was read, what may have been spent since the reading began, and when that was. */
+/** Balance as read, the amount that may have been spent since the read started, and the time of the read. */
 type Balance = { readonly held: Promise<bigint>; readonly atMs: number; readonly ends: number; spent: bigint };
 
-/** Creates the sums, with nothing in flight. */
+/** Creates the sums, initially empty. */
 export function createPayerFunds({
   chain,
   monotonicMs,
@@ -106,7 +107,7 @@ export function createPayerFunds({
             const balance = isFresh ? known : readBalance(spending, account);
             const held = await balance.held;
             if (held - balance.spent - account.reserved >= spending.amount) return void add(spending, ended);
-            // An older balance may be less than what is held by now.
+            // An older balance may be lower than the current one.
             if (balance.ends !== account.ends || balance.atMs < sinceMs) {
               if (account.balance === balance) account.balance = undefined;
             } else if (account.reserved > 0n) await account.nextEnd.promise;

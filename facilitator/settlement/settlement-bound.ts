@@ -2,8 +2,8 @@ import type { FairPlaces } from "#daemon/fair-places.ts";
 import type { Caller } from "../callers/caller.ts";
 
 /**
- * More settlements are under way than may be, of one seller or in all, or more verified payments of one payer wait for theirs. Nothing was done about this one; calling again in a moment makes
- * sense.
+ * Limit of in-flight settlements exceeded, for one seller or in total, or too many verified payments of one payer await settlement. Nothing
+ * was done for this one; a retry after a moment makes sense.
  */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
@@ -21,9 +21,9 @@ export class OverloadError extends Error {
 }
 
 /**
- * Takes a place for a settlement that its caller begins. Undefined for a caller in this process, which shares the places with nobody.
+ * Acquires a slot for a settlement that its caller starts. Returns undefined for a caller in this process, which is not limited by slots.
  *
- * @throws {OverloadError} when the caller has its share already, or no place is free.
+ * @throws {OverloadError} when the caller has used its share, or no slot is free.
  */
 export function acquireSettlementPlace(
   places: FairPlaces,

@@ -1,9 +1,9 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 
-/** A payment on its way to the chain: all that is needed to sign its transaction again and to recognise its success. */
+/** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{
-  /** The EIP-712 digest of the authorization. */
+  /** EIP-712 digest of the authorization. */
   id: Hex;
   asset: Hex;
   payer: Hex;
@@ -11,16 +11,16 @@ export type Settlement = Readonly<{
   /** In the asset's smallest unit. */
   amount: bigint;
   authorizationNonce: Hex;
-  /** Seconds since 1970; from then on the authorization can't be used any more (EIP-3009). */
+  /** Seconds since 1970; from then on the authorization is expired (EIP-3009). */
   validBefore: bigint;
   callData: Hex;
-  /** Time of its first request, in milliseconds since 1970: kept in the ledger, so that no restart makes it younger. */
+  /** Time of its first request, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
   begunAtMs: number;
-  /** Caller that requested it first, if known; its owner now is in the ledger (`ownership.ts`). */
+  /** Caller that first requested it, if known; the ledger has the current owner (`ownership.ts`). */
   owner: string | undefined;
 }>;
 
-/** One signed transaction that carries a settlement. */
+/** Signed transaction of a settlement. */
 export type Attempt = Readonly<{
   hash: Hex;
   signer: Hex;
@@ -33,13 +33,10 @@ export type Attempt = Readonly<{
   signedAtMs: number;
 }>;
 
-/**
- * Record of a settlement in the ledger, with its owner; undefined if nobody owns it. What callers are answered is
- * another union, `Answer` of `x402/answer.ts`.
- */
+/** Record of a settlement in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of `x402/answer.ts`. */
 export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
-/** Under way; with its newest transaction if there is one and it was requested. */
+/** In flight; with its newest transaction if it exists and was selected. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 /** Final outcome of a settlement. */
@@ -47,5 +44,5 @@ export type Outcome = Readonly<
   { state: "settled"; transaction: Hex } | { state: "failed"; transaction: Hex; reason: Reason; message: string }
 >;
 
-/** A settlement that was begun and has no outcome yet, with its transactions in the order in which they were signed. */
+/** Started settlement without an outcome, with its transactions in the order of signing. */
 export type Unfinished = Readonly<{ settlement: Settlement; attempts: readonly Attempt[] }>;

@@ -14,7 +14,7 @@ import { acquireSettlementPlace, OverloadError } from "./settlement-bound.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
-/** Time limits of waiting for outcomes, and most settlements under way. */
+/** Time limits for awaiting outcomes, and max in-flight settlements. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
 export type SettlerDependencies = Readonly<{
@@ -23,27 +23,27 @@ export type SettlerDependencies = Readonly<{
   ledger: Ledger;
   ownership: Ownership;
   submitter: Pick<Submitter, "submit">;
-  /** Whether the chain would take the payment now. */
+  /** Returns whether the chain would accept the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
   pause: Pause;
-  /** Aborts when the process is to stop. */
+  /** Aborts when the process is stopping. */
   signal: AbortSignal;
 }>;
 
 /** Settles payments, each at most once. */
 export type Settler = Readonly<{
   /**
-   * @throws {ChainError} when the chain can't be queried; nothing was sent then, and nothing will be.
-   * @throws {OverloadError} when too many settlements are under way, in all or of this caller.
-   * @throws {StoreError} when the ledger can't be used; settling the same payment again returns its outcome.
+   * @throws {ChainError} when the chain can't be queried; nothing was sent, and nothing will be.
+   * @throws {OverloadError} when too many settlements are in flight, in total or for this caller.
+   * @throws {StoreError} when the ledger is unavailable; settling the same payment again returns its outcome.
    */
   settle: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer>;
 }>;
 
 /**
- * Creates the settler. A payment is known by the digest that its payer signed: a call for one that is under way joins it, a call
- * for one that has ended learns the same outcome, from the ledger, after any number of restarts; see `ownership.ts` for who does.
+ * Creates the settler. A payment is identified by the digest that its payer signed: a call for an in-flight payment joins it, and a call
+ * for an ended one gets the same outcome from the ledger, after any number of restarts; `ownership.ts` decides which callers do.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
   const { book, funds, ledger, ownership, submitter, check, clock } = dependencies;
@@ -73,7 +73,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     }
   };
 
-  /** Returns the owner of a recorded settlement; makes whoever requested `entry` the owner of one that has none. */
+  /** Returns the owner of a recorded settlement; if there is none, makes the requester of `entry` the owner. */
   const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
     if (owner !== undefined || claimant === undefined) return owner;
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
@@ -84,7 +84,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
     const place = acquireSettlementPlace(places, caller);
-    // In the book before the ledger is queried: whoever comes with the same payment meanwhile finds it there.
+    // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
     const entry = book.add(settlement, []);
     void entry.ended.then(() => place?.[Symbol.dispose]());
     void begin(entry, payment);
@@ -96,7 +96,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
       const { id } = payment;
       const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
-        // A rival that the ledger is about to refuse must not hide the outcome of the payment that came before it.
+        // A rival that the ledger is about to reject must not hide the outcome of the earlier payment.
         const recorded = await ledger.progress(id);
         if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
         const isOwner = await ownership.acquire(id, caller.owner);
@@ -112,21 +112,21 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 }
 
-/** Makes a caller the owner of a settlement that nobody owns. */
+/** Makes a caller the owner of an unowned settlement. */
 async function setOwner(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
-  // At once, so that of two who come together one finds the other.
+  // Set immediately, so that the second of two concurrent callers finds the first.
   entry.owner = owner;
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-/** Builds the settlement of a payment, with who requests it and when. */
+/** Builds the settlement of a payment, with its requester and time. */
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
   return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, begunAtMs, owner };
 }
 
-/** Two payments with one authorization nonce can't both be settled (EIP-3009). */
+/** Two payments with the same authorization nonce can't both settle (EIP-3009). */
 export const nonceUsed: Refusal = {
   reason: reason.nonceUsed,
   message:
@@ -154,10 +154,10 @@ function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
   return ended;
 }
 
-/** Time that a caller waits for an outcome: as a rule, and at most once the process is to stop. */
+/** Time that a caller waits for an outcome: normally, and at most while the process is stopping. */
 export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
 
-/** Waits for the ending; `undefined` if it takes too long or the process is to stop, which `signal` says. */
+/** Waits for the end; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
 export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
   { receiptTimeoutMs, drainMs }: ReceiptTime,

@@ -18,7 +18,7 @@ import { createSendBatch } from "./submit/send-batch.ts";
 import { createSubmitter, type Submitter } from "./submit/submitter.ts";
 import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
-/** Settings that settling depends on. */
+/** Settings for settlement. */
 export type SettlingOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
 
 export type SettlingDependencies = Readonly<{
@@ -30,7 +30,7 @@ export type SettlingDependencies = Readonly<{
   clock: () => number;
   monotonicMs: () => number;
   pause: Pause;
-  /** From 0 up to 1. */
+  /** In the range [0, 1). */
   random: () => number;
   log: Logger;
   audit?: AuditLog | undefined;
@@ -38,9 +38,8 @@ export type SettlingDependencies = Readonly<{
 }>;
 
 /**
- * Signs, sends and follows the transactions of one signer. Only one may do so at a time, because it gives out the
- * signer's nonces. Disposing of it waits until what was signed has been sent; what has no outcome by then is taken up
- * by the next one.
+ * Signs, sends and tracks the transactions of one signer. Only one instance may run at a time, because it assigns the signer's nonces.
+ * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
  */
 export type Settling = AsyncDisposable &
   Readonly<{
@@ -52,7 +51,7 @@ export type Settling = AsyncDisposable &
     onHead: () => void;
   }>;
 
-/** Takes up what the ledger says was begun: its transactions are looked for, and sent again if they are missing. */
+/** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
 export async function startSettling(
   { settlement, chainId }: SettlingOptions,
   dependencies: SettlingDependencies,
@@ -103,7 +102,7 @@ export async function startSettling(
   };
 }
 
-/** Builds the audit entry of a settlement that has ended. */
+/** Builds the audit entry of an ended settlement. */
 function auditSettlement(
   { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
   outcome: Outcome,

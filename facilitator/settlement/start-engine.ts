@@ -11,10 +11,10 @@ import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { createSettler } from "./settler.ts";
 import { startSettling, type SettlingOptions } from "./settling.ts";
 
-/** An engine whose ledger is compared with the chain. */
+/** Engine whose ledger is compared with the chain. */
 type ComparedEngine = Engine & Pick<ComparedLedger, "comparison">;
 
-/** Opens the ledger and takes up what it says was begun, alone or as one of the replicas that share it. */
+/** Opens the ledger and resumes its started settlements, alone or as one of the replicas that share it. */
 export async function startEngine(options: EngineOptions, dependencies: EngineDependencies): Promise<ComparedEngine> {
   const { chain, clock, log } = dependencies;
   const { path, retentionDays, compareIntervalMs, ...shared } = options.ledger;
@@ -38,7 +38,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   return { ...engine, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Starts the engine of a process that has its ledger to itself: whoever requests and whoever settles are the same, and meet in memory. */
+/** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */
 async function startSoleEngine(
   options: SettlingOptions,
   dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,
@@ -58,7 +58,7 @@ async function startSoleEngine(
     nextNonce: settling.nextNonce,
     onHead: settling.onHead,
     readiness: () => ({ ok: true, message: "in this process" }),
-    // Nobody else can have its ledger.
+    // No other process can use its ledger.
     yieldTerm: async () => undefined,
     [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
   };

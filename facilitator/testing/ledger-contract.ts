@@ -4,7 +4,7 @@ import { createLedger, type Ledger } from "../settlement/ledger/ledger.ts";
 import { createOwnership, type Ownership } from "../settlement/ownership.ts";
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
 
-/** A settlement with amounts that need more than 64 bits. */
+/** Settlement with amounts that exceed 64 bits. */
 export const settlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: `0x${"a5".repeat(20)}`,
@@ -18,7 +18,7 @@ export const settlement: Settlement = {
   owner: "the first",
 };
 
-/** A transaction of {@link settlement}. */
+/** Transaction of {@link settlement}. */
 export const attempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,
@@ -29,19 +29,19 @@ export const attempt: Attempt = {
   signedAtMs: 1_000,
 };
 
-/** Its replacement, signed after the clock was set back. */
+/** Replacement of it, signed after the clock was set back. */
 const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
-/** The outcome of {@link settlement}. */
+/** Outcome of {@link settlement}. */
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** Time of the ledgers that are tested here. */
+/** Current time of the tested ledgers. */
 export const contractMs = 1_000;
 
-/** A ledger to test; `ledgerFor` gives the journal of one whose writes a guard may forbid. */
+/** Ledger under test; `ledgerFor` returns a journal whose writes a guard may reject. */
 export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
-/** Creates the ledger over a SQL store; disposing of it closes the store. */
+/** Creates the ledger on a SQL store; disposal closes the store. */
 export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
   return {
@@ -51,7 +51,7 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   };
 }
 
-/** Defines the tests that every settlement ledger has to pass, whatever it is stored in. `open` opens its own empty one for a name. */
+/** Defines the tests that every settlement ledger must pass, whatever its storage. `open` opens a separate empty ledger for a name. */
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const openScene = async (guard: () => Promise<void> = async () => undefined) => {

@@ -1,19 +1,19 @@
 import type { Hex } from "#x402/hex.ts";
 import * as rows from "./memory-tables.ts";
 
-/** The lease of the right to settle, with its holder, term and expiry. */
+/** Lease for settling, with its holder, term and expiry. */
 export type LeaseRow = { holder: object; term: number; expiresAtMs: number };
 
 /**
- * A fault that a test puts into the database, to see that it is found:
- * - `no guard`: a leader's writes are accepted whoever settles by then.
- * - `no lock`: another term may begin between a write's guard and the write.
- * - `no expiry`: a lease is given to whoever requests it.
- * - `requests get lost`: who settles does not find a request that is older than a second.
+ * Fault that a test injects into the database, to check that it is detected:
+ * - `no guard`: a leader's writes are accepted whichever replica settles by then.
+ * - `no lock`: another term may start between a write's guard and the write.
+ * - `no expiry`: a lease is granted to any requester.
+ * - `requests get lost`: the settler does not find a request that is older than a second.
  */
 export type Sabotage = "no guard" | "no lock" | "no expiry" | "requests get lost";
 
-/** A database in memory that replicas share. It goes by a clock that the test has. */
+/** In-memory database shared by replicas. It uses the test's clock. */
 export type MemoryDatabase = Readonly<{
   tables: rows.Tables;
   nowMs: () => number;
@@ -21,29 +21,28 @@ export type MemoryDatabase = Readonly<{
   sabotage: Sabotage | undefined;
 }> & {
   lease: LeaseRow | undefined;
-  /** Called with each term that begins and its replica, and with each write of a leader at the moment at which it is committed. */
+  /** Called for each new term with its replica, and for each write of a leader at commit time. */
   onTerm: (term: number, replica: string) => void;
   onLeaderWrite: (term: number, kind: string, ids: readonly Hex[]) => void;
 };
 
-/** One replica's connection to the database. Each of its legs may take time, and fail with `StoreError`. */
+/** One replica's connection to the database. Each leg may take time, and fail with `StoreError`. */
 export type Link = Readonly<{
-  /** Name of the replica that has it. */
+  /** Name of the connected replica. */
   replica: string;
-  /** A statement goes to the database. It may still arrive when its sender has given up or is gone. */
+  /** Sends a statement to the database. It may still arrive after its sender gave up or exited. */
   send: (what: string) => Promise<void>;
-  /** Within a transaction: the replica has an answer, and goes on. Fails, too, when it gave up or is gone. */
+  /** Continues a transaction after a response to the replica. Also fails if the replica gave up or exited. */
   goOn: () => Promise<void>;
-  /** The last answer comes back. */
+  /** Receives the last response. */
   receive: (what: string) => Promise<void>;
-  /** Waits for a piece of work as long as the replica does. */
+  /** Waits for the work as long as the replica does. */
   within: <T>(work: Promise<T>) => Promise<T>;
 }>;
 
-/** Term whose writes these are. The guard throws when they may not be made now. */
+/** Term of the writes. The guard throws when they are not allowed now. */
 export type Writer = Readonly<{ term: number; guard: () => Promise<void> }>;
 
-/** Creates an empty database. */
 export function createMemoryDatabase(nowMs: () => number, sabotage?: Sabotage): MemoryDatabase {
   return {
     tables: rows.createTables(),
@@ -56,7 +55,6 @@ export function createMemoryDatabase(nowMs: () => number, sabotage?: Sabotage): 
   };
 }
 
-/** Runs one statement. */
 export function runStatement<T>(link: Link, what: string, work: () => T): Promise<T> {
   const run = async () => {
     await link.send(what);
@@ -67,10 +65,10 @@ export function runStatement<T>(link: Link, what: string, work: () => T): Promis
   return link.within(run());
 }
 
-/** A guarded transaction, and the term that it writes in. */
+/** Guarded transaction, and the term of its writes. */
 type GuardedWrite = Readonly<{ kind: string; ids: readonly Hex[]; writer: Writer }>;
 
-/** Runs a write in a transaction that begins with its guard. */
+/** Runs a write in a transaction that starts with its guard. */
 export function runGuarded(
   database: MemoryDatabase,
   link: Link,

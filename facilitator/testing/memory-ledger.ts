@@ -15,7 +15,7 @@ import {
   type Writer,
 } from "./memory-database.ts";
 
-/** Opens a database for one replica. A transaction locks the lease from its guard to its end, as the SQL does (FOR SHARE). */
+/** Opens a database for one replica. A transaction locks the lease from its guard to its end, as in SQL (FOR SHARE). */
 export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLedger {
   const buildWriter = (term: number): Writer => ({
     term,
@@ -34,7 +34,7 @@ export function openMemoryLedger(database: MemoryDatabase, link: Link): SharedLe
   };
 }
 
-/** Creates the journal over a database in memory. */
+/** Creates the journal on an in-memory database. */
 export function createMemoryLedger(database: MemoryDatabase, link: Link, writer: Writer): Ledger {
   const { tables, nowMs } = database;
   const write = (kind: string, ids: readonly Hex[], work: () => void) =>

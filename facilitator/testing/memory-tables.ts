@@ -3,7 +3,7 @@ import { toAuthorizationKey } from "../settlement/ledger/rows.ts";
 import type { NotesPlace } from "../settlement/ownership.ts";
 import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
 
-/** A row of table `settlement`. */
+/** Row of table `settlement`. */
 export type SettlementRow = Readonly<{
   settlement: Settlement;
   outcome: Outcome | undefined;
@@ -12,10 +12,10 @@ export type SettlementRow = Readonly<{
 
 type AttemptRow = Readonly<{ settlementId: Hex; attempt: Attempt }>;
 
-/** A row of table `verification`. */
+/** Row of table `verification`. */
 type VerificationRow = Readonly<{ id: Hex; owner: string; times: number; atMs: number; payer: string }>;
 
-/** The settlement ledger's tables in memory, without chain ids. Rows are replaced and never changed, so that copying the maps keeps a state. */
+/** In-memory tables of the settlement ledger, without chain ids. Rows are replaced and never mutated, so that copying the maps takes a snapshot. */
 export type Tables = {
   settlements: Map<Hex, SettlementRow>;
   attempts: Map<Hex, AttemptRow>;
@@ -23,12 +23,11 @@ export type Tables = {
   verifications: Map<string, VerificationRow>;
 };
 
-/** Creates empty tables. */
 export function createTables(): Tables {
   return { settlements: new Map(), attempts: new Map(), unsent: new Map(), verifications: new Map() };
 }
 
-/** Makes all changes of `work`, or none if it throws. */
+/** Applies all changes of `work`, or none if it throws. */
 export function runAtomically<T>(tables: Tables, work: () => T): T {
   const { settlements, attempts, verifications } = tables;
   const before = {
@@ -44,7 +43,7 @@ export function runAtomically<T>(tables: Tables, work: () => T): T {
   }
 }
 
-/** Inserts a begun settlement. False, and nothing is changed, when its id or its authorization is taken. */
+/** Inserts a started settlement. Returns false, and changes nothing, when its id or its authorization is taken. */
 export function insertSettlement({ settlements }: Tables, settlement: Settlement): boolean {
   if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
   const [asset, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
@@ -56,7 +55,7 @@ export function insertSettlement({ settlements }: Tables, settlement: Settlement
   return true;
 }
 
-/** Whether another settlement that has not failed has the same authorization. */
+/** Returns whether another settlement that has not failed has the same authorization. */
 export function hasRival(
   settlements: Tables["settlements"],
   wanted: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">,
@@ -70,13 +69,12 @@ export function hasRival(
     );
 }
 
-/** Inserts a transaction of a settlement. */
 export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: Attempt): void {
   if (attempts.has(attempt.hash)) throw new UniqueError("attempt.hash");
   attempts.set(attempt.hash, { settlementId, attempt });
 }
 
-/** Transactions of a settlement, in the order in which they were signed: each offers more than the one before it. */
+/** Lists the transactions of a settlement, in the order of signing: each offers more than the previous one. */
 export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] {
   return [...attempts.values()]
     .filter(({ settlementId }) => settlementId === id)
@@ -84,7 +82,7 @@ export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] 
     .toSorted((a, b) => (a.maxFeePerGas < b.maxFeePerGas ? -1 : 1));
 }
 
-/** Settlements without an outcome, oldest first. */
+/** Lists settlements without an outcome, oldest first. */
 export function listBegun(tables: Tables): readonly Unfinished[] {
   return [...tables.settlements.values()]
     .filter(({ outcome }) => outcome === undefined)
@@ -98,7 +96,7 @@ export function deleteChildless(tables: Tables, id: Hex): void {
   if (isBegun && listAttempts(tables, id).length === 0) tables.settlements.delete(id);
 }
 
-/** Deletes notes of a time, but those of owners who verified what is on record more than once. Returns where the next step begins. */
+/** Deletes notes from a time range, except those of owners who verified a recorded payment more than once. Returns where the next step starts. */
 export function deleteNotes(
   { settlements, verifications }: Tables,
   { fromMs, beforeMs }: NotesPlace,
@@ -116,7 +114,7 @@ export function deleteNotes(
   return nextMs;
 }
 
-/** Replaces a row by another with the same id. */
+/** Replaces a row with another one with the same id. */
 export function update(
   { settlements }: Tables,
   id: Hex,
@@ -129,7 +127,6 @@ export function update(
   return true;
 }
 
-/** A violated constraint. */
 export class UniqueError extends Error {
   override readonly name = "UniqueError";
   readonly code = "unique_violation";

@@ -29,7 +29,7 @@ function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
   });
 }
 
-/** Defines the tests of notes that every settlement ledger has to pass. `open` opens its own empty one for a name. */
+/** Defines the tests of notes that every settlement ledger must pass. `open` opens a separate empty ledger for a name. */
 export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
   const scene = createScenes(open);
   testPayerLimit(scene);

@@ -15,31 +15,32 @@ import {
 } from "./simulated-sales.ts";
 import { causeTrouble } from "./simulated-trouble.ts";
 
-/** A run is decided by its seed alone. */
+/** Options of a simulation. The seed alone determines a run. */
 export type SimulationOptions = Readonly<{
   seed: number;
   sabotage?: Sabotage;
 }>;
 
-/** Result of a run: sentences about what must not be, none if all is well; and the numbers of terms and answers. */
+/** Result of a run: descriptions of violations, empty if there are none; and the numbers of terms and responses. */
 export type SimulationResult = Readonly<{ problems: readonly string[]; terms: number; answers: number }>;
 
 const startMs = 1_800_000_000_000;
-/** While this lasts, replicas are killed and everything fails; afterwards all is to come to its end. */
+/** Period in which replicas are killed and everything fails; afterwards everything must complete. */
 const unrestMs = 15_000;
 const horizonMs = 90_000;
 const stopMs = 30_000;
 const blockMs = 700;
 const faultRate = 0.02;
-/** Replicas' clocks run by no more than this faster or slower than the database's; see `leaseTrustMs` for what is allowed. */
+/** Max drift of replica clocks, faster or slower than the database's; see `leaseTrustMs` for the allowed drift. */
 const clockDrift = 0.1;
 
 /**
- * Settles payments with two to four replicas over one database and one chain. Each leg of each statement and request is a choice of the
- * scheduler; replicas are killed, stopped, frozen and cut off, answers are lost, and nodes forget transactions. What must not be:
- * - a write that is accepted after another term began, a settlement that is finished twice, a transaction that is sent without being on record;
- * - a term that begins while another replica, which runs, still takes itself for the leader;
- * - a request without an end, a call without an answer, answers that contradict the ledger, the chain or one another.
+ * Simulates two to four replicas that settle payments over one database and one chain. The scheduler chooses the order of each leg of each
+ * statement and request; replicas are killed, stopped, frozen and cut off, responses are lost, and nodes drop transactions. Violations are:
+ * - a write that is accepted after another term started, a settlement that is finished twice, a transaction that is sent without being
+ * recorded;
+ * - a term that starts while another running replica still considers itself the leader;
+ * - a request that never completes, a call without a response, responses that contradict the ledger, the chain or one another.
  */
 export async function simulateReplicas({ seed, sabotage }: SimulationOptions): Promise<SimulationResult> {
   const scheduler = createScheduler(seed, startMs);
@@ -75,7 +76,7 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const answered: Answered[] = [];
   const sales = payments.flatMap((payment, index) => {
     const sale = createSale(payment, `sale ${index}`);
-    // Somebody may have a copy of the payment, and settle it for another sale.
+    // A third party may have a copy of the payment, and settle it for another sale.
     return random() < 0.3 ? [sale, createSale(payment, `copy of ${index}`)] : [sale];
   });
   const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, answered, report }));
@@ -107,7 +108,7 @@ async function makeBlocks({ actor, pauseOf, random }: Scheduler, mine: () => voi
   }
 }
 
-/** Watches what leaders write, and that no replica takes itself for the leader when another one becomes it. */
+/** Checks the leaders' writes, and that no replica considers itself the leader when another one becomes it. */
 function watchLeaders(
   database: MemoryDatabase,
   replicas: ReadonlyMap<string, SimulatedReplica>,
@@ -119,7 +120,7 @@ function watchLeaders(
   database.onTerm = (term, replica) => {
     current = term;
     for (const { engine, process } of replicas.values()) {
-      // One that stands still, or has just begun to run again, can't know yet. One that is queried late may start over itself.
+      // A stopped or just resumed replica can't know yet. A replica whose query is delayed may restart its own term.
       const canKnow = !process.isDead && process.stoppedUntilMs < nowMs() && process.name !== replica;
       if (canKnow && engine.nextNonce() !== undefined)
         report(`${replica} begins term ${term} while ${process.name} settles`);

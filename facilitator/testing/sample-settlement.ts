@@ -1,9 +1,9 @@
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
 
-/** The time of samples, in milliseconds since 1970. */
+/** Time of samples, in milliseconds since 1970. */
 export const sampleMs = 1_800_000_000_000;
 
-/** A settlement whose authorization lasts for five minutes of the samples' time. */
+/** Settlement whose authorization is valid for five minutes of sample time. */
 export const sampleSettlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: `0x${"a5".repeat(20)}`,
@@ -17,7 +17,7 @@ export const sampleSettlement: Settlement = {
   owner: "sample",
 };
 
-/** A transaction of it, as it was signed a second ago. */
+/** Transaction of it, signed one second ago. */
 export const sampleAttempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,

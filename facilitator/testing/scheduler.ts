@@ -1,41 +1,41 @@
 import type { Pause } from "#daemon/time.ts";
 
-/** A part of a simulation that can stop: what it waits for goes on only while it runs. */
+/** Part of a simulation that can stop: its waits continue only while it runs. */
 export type Actor = {
   readonly name: string;
-  /** Rate of its clock, relative to true time. */
+  /** Clock rate, relative to true time. */
   readonly clockRate: number;
-  /** Time until which it stands still, as a stopped process does. */
+  /** Time until which it is suspended, like a stopped process. */
   stoppedUntilMs: number;
-  /** Whether it is gone; nothing that it waits for ever comes then. */
+  /** Whether it is dead; its waits never complete then. */
   isDead: boolean;
 };
 
-/** Runs everything that waits in an order that a seed decides, in its own time. */
+/** Runs all waiting work in simulated time, in an order determined by a seed. */
 export type Scheduler = Readonly<{
   nowMs: () => number;
-  /** From 0 to 1. */
+  /** In the range [0, 1). */
   random: () => number;
-  /** One of several, by chance. */
+  /** Returns a random item. */
   pick: <T>(items: readonly [T, ...T[]]) => T;
   actor: (name: string, clockRate?: number) => Actor;
-  /** A point at which anything else that waits may come first. */
+  /** Yields, so that any other waiting work may run first. */
   turn: (actor: Actor) => Promise<void>;
-  /** Waits by an actor's clock. */
+  /** Returns a pause function that uses an actor's clock. */
   pauseOf: (actor: Actor) => Pause;
-  /** Runs until `isOver`; false when it is not by `untilMs`. */
+  /** Runs until `isOver`; returns false if it is not over by `untilMs`. */
   run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
 }>;
 
 type Turn = Readonly<{ actor: Actor; go: () => void }>;
 type Timer = Readonly<{ actor: Actor; dueMs: number; go: () => void }>;
 
-/** Probability that time goes on while something could still be done now. */
+/** Probability that time advances while work is still possible now. */
 const timePasses = 0.12;
-/** Enough ticks for what was let go to arrive at where it waits next; more are no harm, and fewer only another order. */
+/** Enough ticks for released work to reach its next wait; more do no harm, and fewer only change the order. */
 const ticks = 12;
 
-/** Creates a scheduler. Equal seeds give equal runs. */
+/** Creates a scheduler. Equal seeds produce equal runs. */
 export function createScheduler(seed: number, startMs: number): Scheduler {
   const random = createRandom(seed);
   const turns = new Set<Turn>();
@@ -95,7 +95,7 @@ export function createScheduler(seed: number, startMs: number): Scheduler {
   };
 }
 
-/** Creates a generator of numbers from 0 to 1 that a seed decides (mulberry32). */
+/** Creates a seeded generator of numbers in the range [0, 1) (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -4,22 +4,22 @@ import { termLifeMs } from "../settlement/leader/settler-lease.ts";
 import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { attempt, settlement } from "./ledger-contract.ts";
 
-/** A database that replicas share: each `connect` is another replica, and `passTime` has its terms be so much older. */
+/** Database shared by replicas: each `connect` returns another replica, and `passTime` ages its terms by that time. */
 export type SharedDatabase = AsyncDisposable &
   Readonly<{ connect: () => SharedLedger; passTime: (ms: number) => Promise<void> }>;
 
-/** Ages the terms of a store, as time that passes does: they are held against its own clock. */
+/** Ages the terms of a store as if time had passed, because they are compared with its own clock. */
 export async function ageTerms(store: SqlStore, ms: number): Promise<void> {
   await store.change("UPDATE settler SET expires_at_ms = expires_at_ms - $1", [ms]);
 }
 
-/** More than a database's clock is coarse. */
+/** Exceeds the resolution of a database's clock. */
 const marginMs = 20;
 
 const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
 const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** Defines the tests that every ledger that replicas share has to pass, whatever it is stored in. `open` opens an empty database. */
+/** Defines the tests that every ledger shared by replicas must pass, whatever its storage. `open` opens an empty database. */
 export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
   testLease(open);
   testRequests(open);
@@ -41,7 +41,7 @@ function testLease(open: () => Promise<SharedDatabase>): void {
     await expect(late.ledger.begin([{ settlement, attempt }])).rejects.toThrow("another replica settles now");
     const current = second.inTerm(2);
     await current.ledger.begin([{ settlement, attempt }]);
-    // The second one falls silent, as after kill -9: the first takes over when the term's life is over.
+    // The second replica goes silent, as after kill -9; the first takes over when the term has expired.
     await database.passTime(termLifeMs + marginMs);
     expect(await first.lease.acquire()).toBe(3);
     await expect(current.ledger.withdraw(attempt)).rejects.toThrow("another replica settles now");

@@ -7,29 +7,29 @@ import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
-/** A transaction as its raw bytes have it here. */
+/** Transaction as encoded in its raw bytes here. */
 type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number; gas: number }>;
 
-/** A chain with one signer and one token, on which a transaction's call data names the settlement that it carries. */
+/** Chain with one signer and one token, on which a transaction's call data identifies its settlement. */
 export type SimulatedChain = Readonly<{
   signer: TransactionSigner;
-  /** The chain as one replica reaches it; `leg` is run on the way there and on the way back, and may throw. */
+  /** Returns the chain as one replica reaches it; `leg` runs before each request and before each response, and may throw. */
   connect: (leg: () => Promise<void>) => Chain;
-  /** Makes a block of what waits in the pool. */
+  /** Mines a block from the pool. */
   mine: () => void;
-  /** Forgets what waits in the pool. */
+  /** Drops the transactions in the pool. */
   forgetPool: () => void;
   isUsed: (settlement: Settlement) => boolean;
-  /** Transactions that transferred a settlement's money. */
+  /** Returns the transactions that transferred a settlement's amount. */
   transfersOf: (settlement: Settlement) => readonly Hex[];
-  /** Whether nodes refuse every transaction for lack of funds. */
+  /** Sets whether nodes reject every transaction for insufficient funds. */
   setPoor: (isPoor: boolean) => void;
 }>;
 
 const address: Hex = `0x${"51".repeat(20)}`;
 const gwei = 1_000_000_000n;
 
-/** Creates the chain for settlements that may be sent to it; `onSend` is called for each transaction that a node is given. */
+/** Creates the chain for settlements that may be sent to it; `onSend` is called for each transaction sent to a node. */
 export function createSimulatedChain(
   { settlements, nowMs }: Readonly<{ settlements: readonly Settlement[]; nowMs: () => number }>,
   { onSend }: Readonly<{ onSend: (hash: Hex) => void }>,
@@ -40,7 +40,7 @@ export function createSimulatedChain(
   const used = new Map<Hex, Hex>();
   let [nextNonce, headNumber, isPoor] = [0, 1, false];
 
-  // A third of the settlements need more by the time of their block than was estimated, and the margin.
+  // By the time of their block, a third of the settlements need more gas than estimate plus margin.
   const gasOf = (data: Hex) => ([...byCallData.keys()].indexOf(data) % 3 === 0 ? 2n : 1n) * estimatedGas;
   const include = ({ hash, data, gas }: Transaction): void => {
     const settlement = byCallData.get(data);
@@ -98,12 +98,12 @@ export function createSimulatedChain(
 
 type SimulatedNode = Readonly<{
   head: () => Awaited<ReturnType<Chain["head"]>>;
-  /** Whether the token would take the call now. */
+  /** Returns whether the token would accept the call now. */
   isPayable: (data: Hex) => boolean;
   pendingNonce: () => number;
   nextNonce: () => number;
   receipts: ReadonlyMap<Hex, Receipt>;
-  /** By authorization nonce, the transaction that used it. */
+  /** Transaction that used each authorization nonce. */
   used: ReadonlyMap<Hex, Hex>;
   take: (transaction: Transaction) => SendOutcome;
   onSend: (hash: Hex) => void;
@@ -134,7 +134,7 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
     estimateGas: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: estimated } : reverted)),
     read: ({ data }) =>
       ask((): Hex => {
-        // Payers hold enough.
+        // Payers always have sufficient balance.
         if (data === encodeBalanceOfCall(`0x${data.slice(-40)}`)) return `0x${encodeInteger(10n ** 18n)}`;
         return `0x${encodeInteger(node.used.has(`0x${data.slice(-64)}`) ? 1n : 0n)}`;
       }),

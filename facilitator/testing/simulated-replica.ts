@@ -12,26 +12,26 @@ import { openMemoryLedger } from "./memory-ledger.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 
-/** One run of a facilitator's process, over what others share with it. */
+/** One run of a facilitator process, using shared resources. */
 export type SimulatedReplica = Readonly<{
   engine: Engine;
   process: Actor;
-  /** Its connections to the database. */
+  /** Database connections of the replica. */
   link: Actor;
   /** Rejects when the process is killed. */
   gone: Promise<never>;
   kill: () => void;
-  /** Ends it as SIGTERM does. */
+  /** Stops it as SIGTERM does. */
   stop: () => Promise<void>;
 }>;
 
-/** Parts of the simulation that replicas share. */
+/** Parts of the simulation shared by replicas. */
 export type Surroundings = Readonly<{
   scheduler: Scheduler;
   database: MemoryDatabase;
   chain: SimulatedChain;
   settlements: readonly Settlement[];
-  /** Probability that a statement's answer or a node's is an error now. */
+  /** Returns the current probability that a statement's or a node's response is an error. */
   faultRate: () => number;
   log: Logger;
 }>;

@@ -8,16 +8,16 @@ import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
-/** An answer of `settle` that is for good. */
+/** Final response of `settle`. */
 export type Answered = Readonly<{ id: Hex; owner: string; result: SettleAnswer }>;
 
-/** A payment, and who settles it. */
+/** Payment and the caller that settles it. */
 export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;
 
-/** Takes what must not be, as a sentence. */
+/** Receives a violation as a sentence. */
 export type Report = (problem: string) => void;
 
-/** Payments of one payer. With a rival, the second one has the authorization nonce of the first. */
+/** Creates payments of one payer. With a rival, the second one has the authorization nonce of the first. */
 export function createSamplePayments(count: number, hasRival: boolean): readonly SignedPayment[] {
   return Array.from({ length: count }, (_, index): SignedPayment => {
     const digit = String(index + 1);
@@ -36,12 +36,12 @@ export function createSamplePayments(count: number, hasRival: boolean): readonly
   });
 }
 
-/** Creates a sale that settles a payment, and may try again. */
+/** Creates a sale that settles a payment and may retry. */
 export function createSale(payment: SignedPayment, owner: string): Sale {
   return { payment, caller: { kind: "sale", owner } };
 }
 
-/** Longest that a caller may wait: the receipt's time, and the statements before and after it, in a process that may stand still meanwhile. */
+/** Max time that a caller may wait: the receipt timeout plus the statements before and after it, in a process that may be suspended meanwhile. */
 const answerMaxMs = 40_000;
 
 type Asking = Readonly<{
@@ -51,7 +51,7 @@ type Asking = Readonly<{
   report: Report;
 }>;
 
-/** Asks one replica after another until it gets an outcome. */
+/** Calls one replica after another until it gets an outcome. */
 export async function settleUntilKnown(
   { payment, caller: who }: Sale,
   { scheduler, replicas, answered, report }: Asking,
@@ -69,7 +69,7 @@ export async function settleUntilKnown(
         return;
       }
     } catch {
-      // Nothing is known: what follows tries again, as a seller does.
+      // The outcome is unknown; retry below, as a seller does.
     }
     const waitedMs = nowMs() - requestedAtMs;
     if (waitedMs > answerMaxMs) report(`${who.owner} waited ${waitedMs} ms for an answer`);
@@ -86,7 +86,7 @@ type End = Readonly<{
   answered: readonly Answered[];
 }>;
 
-/** Compares what callers were answered with the ledger and the chain. */
+/** Compares callers' responses with the ledger and the chain. */
 export function checkEnd({ payments, settlements, database, chain, answered, report }: End): void {
   const rivals = new Set(payments.map(({ authorization }) => authorization.nonce)).size < payments.length;
   for (const [index, settlement] of settlements.entries()) {

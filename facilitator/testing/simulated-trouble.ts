@@ -2,7 +2,7 @@ import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
-/** Parts that may be troubled: the replicas that run, by name, and the chain. */
+/** Targets of faults: the running replicas, by name, and the chain. */
 export type Trouble = Readonly<{
   scheduler: Scheduler;
   replicas: Map<string, SimulatedReplica>;
@@ -11,7 +11,7 @@ export type Trouble = Readonly<{
   isUnrest: () => boolean;
 }>;
 
-/** Kills, stops, freezes and cuts off replicas, and lets the chain's nodes forget, as long as there is unrest. */
+/** Kills, stops, freezes and cuts off replicas, and makes the chain's nodes drop transactions, during the unrest. */
 export async function causeTrouble({ scheduler, replicas, start, chain, isUnrest }: Trouble): Promise<void> {
   const { random, pick, nowMs } = scheduler;
   const pause = scheduler.pauseOf(scheduler.actor("trouble"));
@@ -46,7 +46,7 @@ export async function causeTrouble({ scheduler, replicas, start, chain, isUnrest
         chain.setPoor(false);
       },
     ] as const;
-    // The last replica stays, so that there is somebody to ask.
+    // Keep the last replica, so that there is one to call.
     const index = Math.floor(random() * troubles.length);
     if (index > 1 || replicas.size > 1) inProgress.push(troubles[index]?.());
   }

@@ -3,54 +3,54 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "../wire/received-bytes.ts";
 
 /**
- * Origin of an answer, as the header `X-Gatehouse-Source` says. `mixed`: the parts of a batch or of a split range came
- * from several places, or began to be sent before all were there.
+ * Origin of a response, as reported in the header `X-Gatehouse-Source`. `mixed`: the parts of a batch or split range came from several
+ * sources, or streaming started before all parts were available.
  */
 export type AnswerSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
-/** Returns the origin of an answer of several parts, with one more part. */
+/** Returns the combined origin after adding one part to a multi-part response. */
 export function addSource(sofar: AnswerSource | undefined, part: AnswerSource): AnswerSource {
   return sofar === undefined || sofar === part ? part : "mixed";
 }
 
 /**
- * Receives the answer of one call or batch on its whole way from the node to the client: `text` or `bytes` once, or `begin`, `chunk`…, and
- * `end`; or `fail`, at any time before the answer is whole. Text is a binary string: one character a byte.
+ * Receives the response of one call or batch, at every stage between the node and the client: `text` or `bytes` once, or `begin`, `chunk`…,
+ * and `end`; or `fail`, at any time before the response is complete. Text is a binary string: one character per byte.
  */
 export type AnswerSink = Readonly<{
-  /** Whether it does nothing with an answer before its end: a short one may come as `bytes` then, in however many reads it came. */
+  /** Whether the sink ignores a response until it is complete. If so, a short response may arrive as one `bytes` call, however many reads it took. */
   wantsWhole?: boolean;
   /**
-   * Receives a whole answer. It may be a part of a longer text: what is to stay for long is copied, or all of that stays. With
-   * `retryAfterSeconds` a limit made it: HTTP says so with 429 and Retry-After.
+   * Receives a complete response. It may be a slice of a longer text: copy what you retain for long, or the whole text stays in memory.
+   * `retryAfterSeconds` means that a limit caused the response: HTTP reports it with 429 and Retry-After.
    */
   text: (json: string, source: AnswerSource, retryAfterSeconds?: number) => void;
-  /** Receives a whole answer as the node sent it. The bytes hold until this returns: what is to stay is copied. */
+  /** Receives a complete response as the node sent it. The bytes are valid only until this returns: copy what you retain. */
   bytes: (body: Buffer, source: AnswerSource) => void;
-  /** Begins a streamed answer; `lengthBytes` is its length if the node announced it. */
+  /** Starts a streamed response; `lengthBytes` is its length if the node announced it. */
   begin: (lengthBytes: number | undefined, source: AnswerSource) => void;
-  /** Receives bytes, which are the sink's to keep. False means that the sender has to wait for `flow.resume`. */
+  /** Receives bytes, whose ownership passes to the sink. False means that the sender must wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;
   end: () => void;
   /**
-   * Before `begin`: there is no answer, and whoever knows the call answers in its place. After it: the answer is cut short, and its reader must
-   * not take what it has for whole.
+   * Before `begin`: there is no response, and the owner of the call responds instead. After it: the response is truncated, and the client
+   * must not treat it as complete.
    */
   fail: (failure: NodeFailure) => void;
 }>;
 
-/** Sending side of an answer in progress, as its reader controls it. */
+/** Sending side of a response in progress, as controlled by its reader. */
 export type AnswerFlow = Readonly<{
-  /** Continues after `chunk` answered false. */
+  /** Continues after `chunk` returned false. */
   resume: () => void;
-  /** Cancels because the reader is gone: nothing more is sent to its sink. */
+  /** Cancels because the reader disconnected: its sink receives nothing more. */
   cancel: () => void;
 }>;
 
-/** Flow of an answer that was complete before anyone could control it. */
+/** Flow of a response that completed before anyone could control it. */
 export const finishedFlow: AnswerFlow = { resume: () => undefined, cancel: () => undefined };
 
-/** Sink for an answer that nobody reads: to a notification. */
+/** Sink for a response that is discarded, such as that of a notification. */
 export const discardedAnswer: AnswerSink = {
   text: () => undefined,
   bytes: () => undefined,
@@ -60,12 +60,13 @@ export const discardedAnswer: AnswerSink = {
   fail: () => undefined,
 };
 
-/** Reason for which no more of an answer is collected. */
+/** Reason why the collection of a response stopped. */
 export type PartsFailure = Exclude<CollectionFailure, "broken">;
 
 /**
- * Parts of one answer of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because those are not in the
- * heap, which is the smaller part of a process's memory. Without memory, whoever bounds the number of such answers bounds their bytes.
+ * Parts of one response of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because buffers live
+ * outside the heap, which is the smaller part of a process's memory. Without `memory`, the caller limits the total bytes by limiting the
+ * number of such responses.
  */
 export class AnswerParts {
   readonly #limitBytes: number;
@@ -78,12 +79,12 @@ export class AnswerParts {
     this.#memory = memory;
   }
 
-  /** Length of all parts. */
+  /** Total length of all parts. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds a part that the collector already has, even if it exceeds the limits. */
+  /** Adds a part that is already in memory, even if it exceeds the limits. */
   hold(bytes: Buffer): PartsFailure | undefined {
     this.#parts.push(bytes);
     this.#bytes += bytes.length;
@@ -93,8 +94,8 @@ export class AnswerParts {
   }
 
   /**
-   * Adds a part if it may be held; the readers that hold most and take nothing give way to it. A part of a much larger buffer is copied, so that
-   * it does not keep all of that alive.
+   * Adds a part if memory allows; readers that buffer the most and read nothing are evicted for it. A part of a much larger buffer is
+   * copied, so that it does not keep the whole buffer alive.
    */
   tryAdd(bytes: Buffer): PartsFailure | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
@@ -104,12 +105,12 @@ export class AnswerParts {
     return undefined;
   }
 
-  /** Returns all parts in one; they stay held. */
+  /** Returns all parts joined; they stay counted. */
   joined(): Buffer {
     return Buffer.concat(this.#parts);
   }
 
-  /** Returns the parts, and no longer holds them. */
+  /** Returns the parts and stops counting them. */
   release(): readonly Buffer[] {
     const parts = this.#parts;
     this.#memory?.release(this.#bytes);

@@ -1,57 +1,57 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { addSource, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
-/** Unsent bytes from which an answer begins to be sent before all of it is there. */
+/** Number of unsent bytes at which streaming starts before the response is complete. */
 const streamFromBytes = 65_536;
-/** Most unsent bytes that are not counted as held yet: to count each entry by itself costs more than to write it. */
+/** Max unsent bytes that are not yet counted as buffered: counting each entry costs more than writing it. */
 const uncountedBytes = 4_096;
 
-/** Frame of an answer of several parts in one text. */
+/** Text around the entries of a multi-part response. */
 export type OrderedWriterOptions = Readonly<{
-  /** Number of places; each has an entry, or nothing. */
+  /** Number of slots; each has an entry or stays empty. */
   places: number;
-  /** Text before the first entry, and after the last one. Between entries stands a comma. */
+  /** Text before the first entry and after the last one. Entries are separated by commas. */
   head: string;
   tail: string;
-  /** The answer if no place has an entry. */
+  /** Response if no slot has an entry. */
   empty: string;
 }>;
 
-/** Destination of the entries, and the callbacks on the way. */
+/** Destination of the entries, and the callbacks. */
 export type OrderedWriterDependencies = Readonly<{
   sink: AnswerSink;
-  /** Memory in which entries are held until they are sent. */
+  /** Memory that counts entries until they are sent. */
   memory: HeldBytes;
-  /** Bounds the entries by replacing the first that does not fit, and all after it; without it, whoever puts them checks `bytes`. */
+  /** Limits the total size: the first entry that does not fit and all entries after it are replaced. Without it, the caller checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
-  /** Returns the seconds after which to come again if a limit made all entries so far: they are sent whole then, as such an answer. */
+  /** Returns the seconds to wait before a retry if a limit caused all entries so far: they are then sent as one complete limit response. */
   retryAfterSeconds?: () => number | undefined;
-  /** Called once, before the last of the answer is sent. */
+  /** Called once, before the last part of the response is sent. */
   ending?: () => void;
 }>;
 
-/** An entry: a binary string, or a long one in parts, which are sent as they are. */
+/** An entry: a binary string, or a long entry as parts that are sent unchanged. */
 export type Entry = string | readonly Buffer[];
 
 function measureEntry(entry: Entry): number {
   return typeof entry === "string" ? entry.length : entry.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Writes entries that come in any order in the order of their places: short answers go out whole, long ones as they come. */
+/** Writes entries that arrive in any order in slot order: short responses are sent whole, long ones are streamed. */
 export class OrderedWriter {
   readonly #options: OrderedWriterOptions;
   readonly #dependencies: OrderedWriterDependencies;
-  /** Entries that came before their turn; created with the first. */
+  /** Entries that arrived out of order; created with the first one. */
   #ready: Map<number, Readonly<{ entry: Entry; source: AnswerSource | undefined }>> | undefined;
   #readyBytes = 0;
   #source: AnswerSource | undefined;
   #turn = 0;
   #writtenBytes = 0;
-  /** Unsent parts, and the text after them. */
+  /** Unsent parts, and the text that follows them. */
   #unsentParts: Buffer[] = [];
   #unsent = "";
   #unsentBytes = 0;
-  /** Held bytes of the unsent ones. */
+  /** Counted bytes of the unsent parts. */
   #heldBytes = 0;
   #isFull = false;
   #hasBegun = false;
@@ -64,37 +64,37 @@ export class OrderedWriter {
     this.#dependencies = dependencies;
   }
 
-  /** Number of places that have been written, from the start without a gap. */
+  /** Number of slots written so far, without a gap. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** Bytes of the written entries. */
+  /** Total bytes of the written entries. */
   get writtenBytes(): number {
     return this.#writtenBytes;
   }
 
-  /** Whether an entry did not fit: none after it is written. */
+  /** Whether an entry did not fit: no entry is written after it. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Bytes of all entries so far, including those that wait for their turn. */
+  /** Total bytes of all entries so far, including those that wait for earlier slots. */
   get bytes(): number {
     return this.#writtenBytes + this.#readyBytes;
   }
 
-  /** Whether a part of the answer has been sent: from then on it can only be completed or broken off. */
+  /** Whether a part of the response was sent: from then on it can only be completed or aborted. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Whether the reader has paused the answer. */
+  /** Whether the reader has paused the response. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Sets the entry of a place, empty for nothing, and its origin; undefined if that is not reported. */
+  /** Sets the entry of a slot, empty for none, and its origin; undefined if the origin is not reported. */
   put(place: number, entry: Entry, source: AnswerSource | undefined): void {
     if (place !== this.#turn) {
       const length = measureEntry(entry);
@@ -108,20 +108,20 @@ export class OrderedWriter {
     this.#writeReady();
   }
 
-  /** Whether entries of so many bytes, from a place on, would be written at once and whole, and none of them would begin the answer. */
+  /** Whether entries of this total size, starting at a slot, would be written at once, in full, and without starting to stream. */
   hasRoom(place: number, bytes: number): boolean {
     const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
     const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamFromBytes;
     return place === this.#turn && isWithin && !this.#isFull;
   }
 
-  /** Sets `count` entries whose turn it is, in one text with a comma between them, for which there {@link hasRoom}. */
+  /** Sets the next `count` entries in one text, separated by commas, after {@link hasRoom} returned true. */
   putRun(text: string, count: number, source: AnswerSource): void {
     this.#write(text, source, count);
     this.#writeReady();
   }
 
-  /** Sends what can be sent, unless the reader has paused; after the last place, the end. Returns false while the reader pauses. */
+  /** Sends what can be sent, unless the reader has paused; ends the response after the last slot. Returns false while the reader is paused. */
   flush(): boolean {
     if (this.#isOver) return true;
     if (this.#isHeld) return false;
@@ -135,12 +135,12 @@ export class OrderedWriter {
     return !this.#isHeld;
   }
 
-  /** Continues after the reader's pause. */
+  /** Continues after the reader paused. */
   resume(): void {
     this.#isHeld = false;
   }
 
-  /** Writes the entries that came before their turn, and whose turn it is now. */
+  /** Writes the buffered entries that are now next in order. */
   #writeReady(): void {
     const ready = this.#ready;
     if (ready === undefined || ready.size === 0) return;
@@ -153,7 +153,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Writes the entry of a place, or those of several, which have room. */
+  /** Writes the entry of one slot, or of several that fit. */
   #write(given: Entry, source: AnswerSource | undefined, places = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
@@ -168,11 +168,11 @@ export class OrderedWriter {
     if (typeof entry === "string") this.#unsent += before + entry;
     else {
       this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"));
-      // Not by a spread: a node may send an answer in more chunks than a call may have arguments.
+      // No spread: a node may send a response in more chunks than a call allows arguments.
       for (const part of entry) this.#unsentParts.push(part);
       this.#unsent = "";
     }
-    // The commas between several are no part of them.
+    // The commas between entries don't count.
     this.#writtenBytes += length - (places - 1);
     this.#unsentBytes += before.length + length;
     if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;
@@ -193,7 +193,7 @@ export class OrderedWriter {
     );
   }
 
-  /** Sends the end of the answer, in as many steps as the reader takes. */
+  /** Sends the end of the response, in as many steps as the reader's backpressure requires. */
   #finish(): void {
     const { sink, ending } = this.#dependencies;
     if (!this.#isEnding) {
@@ -208,7 +208,7 @@ export class OrderedWriter {
     sink.end();
   }
 
-  /** Sends parts until the reader pauses; `wholeBytes` is the length of the whole answer, if it is known. */
+  /** Sends parts until the reader pauses; `wholeBytes` is the total length of the response, if known. */
   #stream(wholeBytes: number | undefined): void {
     const { sink } = this.#dependencies;
     if (!this.#hasBegun) sink.begin(wholeBytes, wholeBytes === undefined ? "mixed" : (this.#source ?? "gateway"));
@@ -224,7 +224,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Releases what is held beyond the unsent bytes. */
+  /** Releases counted memory beyond the unsent bytes. */
   #letGo(): void {
     const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
     this.#dependencies.memory.release(this.#heldBytes - heldBytes);

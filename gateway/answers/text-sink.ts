@@ -2,46 +2,46 @@ import type { CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
 
-/** A whole answer as a binary string. */
+/** A complete response as a binary string. */
 export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
 
-/** Receiver of the answers of one or more sinks, each with the context of its call. */
+/** Receiver of the responses of one or more sinks, each with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
-  /** Longest answer. */
+  /** Max response length. */
   limitBytes: number;
-  /** Memory in which a collected answer is held until it is received. */
+  /** Memory that counts a collected response until it is received. */
   memory: HeldBytes;
   receive: (answer: TextAnswer | CollectionFailure, context: Context) => void;
-  /** Receives the parts of a long answer, instead of `receive`; without it, the answer is put together. */
+  /** Receives the parts of a long response, instead of `receive`; without it, the parts are joined. */
   receiveLong?: (answer: LongAnswer, context: Context) => void;
 }>;
 
-/** Receiver of a batch's answers, each with the place of its call. */
+/** Receiver of a batch's responses, each with the slot of its call. */
 export type RunReceiver = TextReceiver<number> &
   Readonly<{
-    /** Whether answers of so many bytes, from a place on, can be written at once, as they would be one after another. */
+    /** Whether responses of this total size, starting at a slot, can be written at once, as they would be one by one. */
     hasRoom: (place: number, bytes: number) => boolean;
-    /** Receives the node's answers to `count` calls from a place on, with a comma between them, for which it has room. */
+    /** Receives the node's responses to `count` calls, starting at a slot, separated by commas, after `hasRoom` returned true. */
     receiveRun: (text: string, place: number, count: number) => void;
   }>;
 
-/** A long answer, in the parts that it came in: as one string it would be in the heap twice, and garbage soon. */
+/** A long response, in the parts it arrived in: joined into one string, it would be in the heap twice and soon be garbage. */
 export type LongAnswer = Readonly<{ parts: readonly Buffer[]; source: AnswerSource }>;
 
-/** Length from which an answer that came in parts is long. */
+/** Length at which a response that arrived in parts counts as long. */
 const longBytes = 65_536;
 
-/** Longest answer that is passed on whatever else is held: an error in its place would not be much shorter. */
+/** Max length of a response that is passed on regardless of memory use: an error would not be much shorter. */
 const smallBytes = 1_024;
 
 /**
- * Collects an answer and passes it to its receiver once, whole, unless so much may not be held. A batch has one for each call: it is one small
- * object.
+ * Collects a response and passes it to its receiver once, complete, unless memory limits forbid it. A batch has one sink per call, so it is
+ * one small object.
  */
 export class TextSink<Context> implements AnswerSink {
   readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;
-  /** Created when an answer begins that comes in parts: most come whole. */
+  /** Created when a response arrives in parts: most arrive whole. */
   #collected: CollectedText | undefined;
 
   constructor(receiver: TextReceiver<Context>, context: Context) {
@@ -97,7 +97,7 @@ export class TextSink<Context> implements AnswerSink {
   }
 }
 
-/** Returns the reason for which a receiver may not have a whole answer; undefined if it may. */
+/** Returns why a receiver may not get a complete response; undefined if it may. */
 export function explainRefusal(
   { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
   length: number,
@@ -109,10 +109,10 @@ export function explainRefusal(
   return undefined;
 }
 
-/** An answer that comes in parts. */
+/** A response that arrives in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: AnswerParts; source: AnswerSource }>;
 
-/** Creates a sink of one answer of at most `limitBytes`. A collected answer is held in `memory` until it is received. */
+/** Creates a sink for one response of at most `limitBytes`. `memory` counts a collected response until it is received. */
 export function createTextSink(
   limitBytes: number,
   memory: HeldBytes,

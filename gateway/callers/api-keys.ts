@@ -11,10 +11,10 @@ const keyFile = z.strictObject({
 /** Name and tier of an API key's holder. */
 export type KeyHolder = Readonly<{ name: string; tier: string }>;
 
-/** API keys as they are stored: by their hashes only. */
+/** API keys, stored only as hashes. */
 export type ApiKeys = Readonly<{ holderOf: (key: string) => KeyHolder | undefined }>;
 
-/** Reads the content of a key file. No problem shows a hash. */
+/** Reads the content of a key file. No reported problem contains a hash. */
 export function readApiKeys(content: unknown): FileReading<ApiKeys> {
   const parsed = keyFile.safeParse(content);
   if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
@@ -34,7 +34,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Digits of a hash by which entries are looked up. The time of a look-up reveals something about the hash of what the caller
- * sent alone, which says nothing about any key; the rest is compared in constant time.
+ * Number of hash digits used for the lookup. The lookup time reveals something only about the hash of the client's input, not about any
+ * key; the remaining digits are compared in constant time.
  */
 const lookupDigits = 32;

@@ -3,21 +3,21 @@ import type { Tier } from "../settings/policy.ts";
 import { buildAddedMethod } from "../catalogue/added-method.ts";
 import type { Policy } from "../policy.ts";
 
-/** Caller of a request, and the limits that it has. */
+/** Caller of a request, and its limits. */
 export type Caller = Readonly<{
-  /** Key by which limits are counted: an address, a network or a key's name. Never shown to other callers. */
+  /** Key that limits are counted by: an address, a network or a key's name. Never shown to other callers. */
   key: string;
   listener: ListenerName;
   tierName: string;
 }>;
 
-/** Caller of a request, or the refusal of one that may not call. */
+/** Caller of a request, or the rejection of a caller that is not allowed. */
 export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RefusedIdentity;
 
-/** Refusal of a request's caller; with `retryAfterSeconds` it may come again, because nothing is known against it. */
+/** Rejection of a request's caller; `retryAfterSeconds` means that the caller may retry, because its credentials were not found invalid. */
 export type RefusedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
 
-/** Limits of a caller whose tier no longer exists: the narrowest that still lets it see why. */
+/** Limits of a caller whose tier no longer exists: the strictest that still let the caller see the reason. */
 export const fallbackTier: Tier = {
   requestsPerSecond: 1,
   requestBurst: 1,
@@ -29,11 +29,11 @@ export const fallbackTier: Tier = {
 };
 
 const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
-/** Methods that make the node trace: only the catalogue knows what limits and costs they need. */
+/** Methods that make the node trace: only the catalogue defines their limits and costs. */
 const tracingMethod = /^(?:debug_trace|trace_)/;
 const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
 
-/** Finds the method that a caller may call by this name; undefined if there is none for it. */
+/** Finds the method that a caller may call by this name; undefined if there is none. */
 export function findMethod(policy: Policy, tier: Tier, name: string, { listener }: Caller): Method | undefined {
   const method = policy.catalogue.get(name);
   if (method === undefined) {

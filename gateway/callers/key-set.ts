@@ -16,38 +16,38 @@ import { watchFile, type FileReading, type WatchedFileDependencies } from "#daem
 export type KeySetOptions = Readonly<{
   jwksUrl?: string | undefined;
   jwksPath?: string | undefined;
-  /** Time in which a key set is not fetched again for a key that it lacks, in ms. */
+  /** Min interval between refetches of a key set because of an unknown key, in ms. */
   refetchMs: number;
-  /** Time between two readings of the set at a URL, in ms. */
+  /** Interval between fetches of the key set from a URL, in ms. */
   keysCheckMs: number;
-  /** Time for which a set from a URL stays valid while it can't be read, in ms. */
+  /** How long a key set from a URL stays valid while it can't be fetched, in ms. */
   keysKeptMs: number;
 }>;
 
-/** The keys in force (RFC 7517). */
+/** The active keys (RFC 7517). */
 export type KeySet = AsyncDisposable &
   Readonly<{
     current: () => JWTVerifyGetKey;
-    /** Whether the keys are still valid; if not, a token is to be verified again, which reads them again. */
+    /** Whether the keys are still valid; if not, verify the token again, which refetches them. */
     isFresh: () => boolean;
   }>;
 
-/** Time within which the key set's server has to answer. */
+/** Timeout for the response of the key set's server. */
 const fetchTimeoutMs = 5_000;
 
-/** A key set is some KiB. */
+/** Max size of a key set; a usual one is a few KiB. */
 const keySetBytesMax = 1_048_576;
 
 type KeySetDependencies = WatchedFileDependencies &
   Readonly<{
     settingNames: SettingNames;
-    /** Called when the keys in force have changed. */
+    /** Called when the active keys have changed. */
     changed: () => void;
   }>;
 
 /**
- * Starts the key set that the settings name; undefined if they name none. A file is read again whenever it changes, a URL
- * every `keysCheckMs` from its first use on.
+ * Starts the key set that the settings specify; undefined if they specify none. A file is hot-reloaded, a URL is fetched every
+ * `keysCheckMs` after its first use.
  *
  * @throws {StartupError} when the key set's file can't be used.
  */
@@ -94,7 +94,7 @@ function startRemoteKeySet(
     if (!isFirst) changed();
   };
   const check = () => {
-    // Nobody has shown a token yet.
+    // No token has been presented yet.
     if (remote.jwks() === undefined) return;
     remote.reload().then(compare, (error: unknown) => {
       const setting = settingNames.key("jwt.jwksUrl");
@@ -107,7 +107,7 @@ function startRemoteKeySet(
   const timer = setInterval(check, keysCheckMs).unref();
   const current: JWTVerifyGetKey = async (header, token) => {
     const key = await remote(header, token);
-    // A key that was not known is looked for at the URL, where others may be gone.
+    // An unknown key triggers a fetch from the URL, which may have removed other keys.
     compare();
     return key;
   };
@@ -118,7 +118,7 @@ function startRemoteKeySet(
   };
 }
 
-/** Fetches by the process's one HTTP client, which looks names up so that no other destination waits, and not by the library's `fetch`. */
+/** Fetches with the process's own HTTP client, whose DNS lookups don't block other destinations, instead of the library's `fetch`. */
 const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }) => {
   const answer = await sendRequest({ url, method, headers: Object.fromEntries(headers), signal });
   const text = await readText(answer, keySetBytesMax);

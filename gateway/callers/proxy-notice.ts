@@ -2,15 +2,15 @@ import type { ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 
-/** Called for a request that is counted by its connection's own address, whether or not a trusted proxy has that address. */
+/** Called for a request that is counted by its connection's own address, whether or not that address is a trusted proxy's. */
 export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
 
-/** Time between two lines of one kind: anybody can send such requests. */
+/** Min interval between two log lines of one kind: anyone can send such requests. */
 const pauseMs = 3_600_000;
 
 /**
- * Logs signs of a proxy that the settings do not fit, because then all of its clients share the limits of one: a header that names an
- * address, from a peer that is not trusted; a trusted proxy without one in the header that is read.
+ * Logs signs of a proxy that does not match the settings, because all its clients would then share one client's limits: a forwarding header
+ * with an address from an untrusted peer, or a trusted proxy whose configured header has no address.
  */
 export function logProxyNotices(
   { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,
@@ -22,7 +22,7 @@ export function logProxyNotices(
   return (isTrusted, { remoteAddress, forwardedFor, forwarded }) => {
     const kind = isTrusted ? "silent" : "untrusted";
     if (!isTrusted && forwardedFor === undefined && forwarded === undefined) return;
-    // A proxy that gives the address with the connection is silent when it speaks for itself, as in a health check.
+    // A proxy that sends the address by PROXY protocol sends none for its own requests, such as health checks.
     if (isTrusted && proxyProtocol) return;
     if (now() < nextAt[kind]) return;
     nextAt[kind] = now() + pauseMs;

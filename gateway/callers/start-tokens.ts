@@ -1,7 +1,7 @@
 import type { TokenDependencies, TokenOptions, Tokens } from "./tokens.ts";
 
 /**
- * Starts to verify callers' tokens when settings name a key set; else jose is not even loaded.
+ * Starts the verification of callers' tokens if the settings specify a key set; otherwise jose is not even loaded.
  *
  * @throws {StartupError} when the key set's file can't be used.
  */

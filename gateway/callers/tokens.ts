@@ -4,7 +4,7 @@ import type { SettingNames } from "../settings/names.ts";
 import type { KeyHolder } from "./api-keys.ts";
 import { startKeySet, type KeySetOptions } from "./key-set.ts";
 
-/** Rules by which callers' tokens are verified. */
+/** Rules for verifying callers' tokens. */
 export type TokenOptions = KeySetOptions &
   Readonly<{
     issuer?: string | undefined;
@@ -13,23 +13,23 @@ export type TokenOptions = KeySetOptions &
     cacheEntries: number;
   }>;
 
-/** `wallClock` gives milliseconds since 1970, by which remembered tokens expire. */
+/** `wallClock` returns milliseconds since 1970; cached tokens expire by it. */
 export type TokenDependencies = WatchedFileDependencies &
   Readonly<{ settingNames: SettingNames; wallClock: () => number }>;
 
-/** Verifies JSON Web Tokens (RFC 7519) and remembers those that were good until they expire. */
+/** Verifies JSON Web Tokens (RFC 7519) and caches valid ones until they expire. */
 export type Tokens = AsyncDisposable &
   Readonly<{
-    /** Returns the holder of a token that was verified before and is still valid. */
+    /** Returns the holder of an already verified token that is still valid. */
     recall: (token: string) => KeyHolder | undefined;
-    /** Verifies a token's signature and claims, which takes some tenths of a millisecond of CPU. */
+    /** Verifies a token's signature and claims, which takes a few tenths of a millisecond of CPU. */
     verify: (token: string) => Promise<KeyHolder | undefined>;
   }>;
 
 const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
 /**
- * Creates the verifier that the settings configure; undefined when they name no key set.
+ * Creates the verifier that the settings configure; undefined when they specify no key set.
  *
  * @throws {StartupError} when the key set's file can't be used.
  */
@@ -40,7 +40,7 @@ export function createTokens(
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;
   const changed = () => {
-    // A key that went takes the tokens with it that it has signed, those too that are being verified.
+    // Removing a key invalidates the tokens it signed, including those being verified.
     generation += 1;
     known.clear();
   };

@@ -12,23 +12,23 @@ import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-context.ts";
 import { LateFlow } from "./call-end.ts";
 
-/** Batches to the node that one client's batch may have in flight. */
+/** Max node batches that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;
 
-/** Way of one client's batch to the node. */
+/** Path of one client's batch to the node. */
 export type BatchWay = Pick<BatchLimits, "ahead"> &
   Readonly<{
     toNode: NodeBatch;
     batch: NonNullable<CallContext["batch"]>;
     isTogether: () => boolean;
-    /** Sets what goes on with the batch after `ahead` let no call start. */
+    /** Sets the callback that continues the batch after `ahead` blocked all calls. */
     onResume: (goOn: () => void) => void;
   }>;
 
 /**
- * Chooses the way of a batch's calls to the node. Reads go together, in up to four batches at a time; heavy calls alone, `batchParallel` at a
- * time, and never more than the caller may have in flight, or a batch would refuse its own calls. What may be sent once only, transactions
- * above all, goes in its turn: a node that gets the whole batch keeps that order, and the nonces of transactions count on it.
+ * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time; heavy calls go alone,
+ * `batchParallel` at a time, and never more than the caller's concurrency limit, or a batch would reject its own calls. Non-repeatable
+ * calls, above all transactions, are sent in order: a node that gets the whole batch keeps that order, and transaction nonces depend on it.
  */
 export function chooseBatchWay(
   { settings: { limits, overload }, tiers, catalogue }: Policy,
@@ -49,14 +49,14 @@ export function chooseBatchWay(
       const method = isBad(call) ? undefined : catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
-      // Gas that a call names may make it heavy.
+      // An explicit gas value may make the call heavy.
       const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
       return isBatchable(method, overload) && !mayBeHeavy ? together : parallel;
     },
   };
 }
 
-/** Begins an answer in its caller's turn, unless its reader is gone by then. */
+/** Starts a response in its caller's round, unless its reader has disconnected by then. */
 export function beginInTurn(turns: SharedTurns, caller: string, begin: () => AnswerFlow): AnswerFlow {
   const flow = new LateFlow();
   turns.wait(caller, () => flow.begin(begin));
@@ -64,9 +64,9 @@ export function beginInTurn(turns: SharedTurns, caller: string, begin: () => Ans
 }
 
 /**
- * Lets in the calls of one client's batch that go to the node in batches: each place that the batch takes among its caller's calls in flight
- * carries `callsPerPlace` of them. A batch without a place waits for one in its caller's queue. One that has places waits for its own calls only,
- * and leaves all places but one, as its calls end, to others that wait.
+ * Admits the calls of one client's batch that go to the node in batches: each in-flight slot of the caller that the batch takes carries
+ * `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits for its own calls only, and
+ * while others wait, it releases all its slots but one as its calls end.
  */
 class BatchGate implements CallGate {
   readonly #gate: LoadGate;
@@ -84,12 +84,12 @@ class BatchGate implements CallGate {
     this.#callsPerPlace = callsPerPlace;
   }
 
-  /** Whether calls of the batch wait: until then no other starts. */
+  /** Whether calls of the batch wait: until they proceed, no other call starts. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Sets what goes on with the batch after calls waited. */
+  /** Sets the callback that continues the batch after calls waited. */
   onResume(goOn: () => void): void {
     this.#resumed = goOn;
   }
@@ -141,7 +141,7 @@ class BatchGate implements CallGate {
   #resume(mayEnter: boolean): void {
     this.#isResuming = false;
     this.#leaveQueue = undefined;
-    // The others need not wait as long again each.
+    // The other calls must not wait as long again.
     this.#hasGivenUp ||= !mayEnter;
     const all = [...this.#waiting];
     this.#waiting.clear();

@@ -10,37 +10,38 @@ import type { Turns } from "../wire/shared-turns.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongAnswer, type RunReceiver, type TextAnswer } from "../answers/text-sink.ts";
 
-/** Fewest bytes that a call of a batch counts for in a turn of the event loop. */
+/** Min bytes that each call of a batch counts for in an event loop tick. */
 const callBytes = 128;
 
-/** Bounds of a batch in progress. */
+/** Limits of a batch in progress. */
 export type BatchLimits = Readonly<{
   /**
-   * Number of calls by which this one may start ahead of the first unanswered call; `inTurn`: it starts when all before it are
-   * answered, and those after it start when it is.
+   * Number of calls by which this call may start ahead of the first unanswered call; `inTurn`: it starts once all calls before it are
+   * answered, and later calls start once it is answered.
    */
   ahead: (call: Call | BadCall) => number | "inTurn";
   responseBytes: number;
 }>;
 
-/** Collaborators of a running batch, and the memory of its caller's connection. */
+/** Dependencies of a running batch, and the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{
   handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
   sink: AnswerSink;
   memory: HeldBytes;
   turns: Turns;
-  /** Creates the beginning of calls that are plain reads; absent: all go to `handle`. */
+  /** Creates the handler of plain reads; if absent, all calls go to `handle`. */
   plainReads?: ((receiver: RunReceiver) => PlainReads) | undefined;
-  /** Gathers calls that are started one after another into one batch to the node, even over several turns. */
+  /** Gathers consecutively started calls into one batch to the node, even across several ticks. */
   toNode: Pick<NodeBatch, "gather" | "release">;
-  /** Sets what goes on with the batch after `ahead` let no call start. */
+  /** Sets the callback that continues the batch after `ahead` blocked all calls. */
   onResume?: (goOn: () => void) => void;
 }>;
 
 /**
- * Answers the calls of a batch, in their order; those that finish early wait for their turn, and no call starts further ahead than it may.
- * Calls that are answered at once are left for a later turn of the event loop if they take too long together. Notifications are run and
- * have no entry; if nothing has an entry the answer is empty text. If limits refused all that have one, the answer is a limit's. Answers beyond `responseBytes` are replaced by errors, as geth does it.
+ * Runs the calls of a batch and returns their responses in order; early responses are buffered, and no call starts further ahead than
+ * `ahead` allows. Calls that are answered synchronously continue in a later event loop tick if they take too long together. Notifications
+ * run without an entry; if there are no entries, the response is empty text. If limits rejected all calls with an entry, the response is
+ * marked as a limit response. Responses beyond `responseBytes` are replaced by errors, as in geth.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
@@ -53,7 +54,7 @@ export function runBatch(
   return run;
 }
 
-/** A batch in progress. It receives the answers of its calls, each with the call's place. */
+/** A batch in progress. It receives the responses of its calls, each with the call's slot. */
 class BatchRun implements AnswerFlow, RunReceiver {
   readonly limitBytes: number;
   readonly memory: HeldScope;
@@ -62,14 +63,14 @@ class BatchRun implements AnswerFlow, RunReceiver {
   readonly #dependencies: BatchDependencies;
   readonly #writer: OrderedWriter;
   readonly #plain: PlainReads | undefined;
-  /** Flows of the calls in progress, by their places. */
+  /** Flows of the calls in progress, by slot. */
   readonly #flows: (AnswerFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
   #next = 0;
   #firstAfterTurn = 0;
   #isCancelled = false;
   #isRunning = false;
-  /** Whether an entry is anything but a limit's refusal, and the longest time that those ask for. */
+  /** Whether any entry is not a limit rejection, and the max retry delay of the rejections. */
   #isServed = false;
   #retryAfterSeconds: number | undefined;
 
@@ -94,9 +95,9 @@ class BatchRun implements AnswerFlow, RunReceiver {
     );
   }
 
-  /** Starts the calls that may start, and sends the answers whose turn it is. */
+  /** Starts the calls that may start, and sends the responses that are next in order. */
   goOn(): void {
-    // An answer that comes at once, or before a later turn, calls back into here; the steps see what it changed.
+    // A response that arrives synchronously, or before a later tick, re-enters this method; the steps then see its changes.
     if (this.#isRunning || this.#isCancelled) return;
     if (this.#next === this.#calls.length) {
       this.#writer.flush();
@@ -157,7 +158,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     this.#dependencies.toNode.release();
   }
 
-  /** Once an answer had no room, gives up the calls in progress: the node would answer them for nothing. */
+  /** Cancels the calls in progress once a response did not fit: the node's responses would be discarded. */
   #goOnOrCut(): void {
     const left = this.#writer.isFull ? this.#flows.splice(0) : [];
     for (const [place, flow] of left.entries()) {
@@ -200,14 +201,14 @@ class BatchRun implements AnswerFlow, RunReceiver {
   }
 }
 
-/** Returns the entry of an answer; empty for a notification. */
+/** Returns the entry of a response; empty for a notification. */
 function formatEntry(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
   if (id === undefined) return "";
   if (typeof answer === "string") return formatErrorAnswer(id, collectionErrors[answer]);
   return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();
 }
 
-/** Returns parts without the white space that nodes end an answer with. */
+/** Returns the parts without the trailing white space that nodes add to a response. */
 function withoutEnd(parts: readonly Buffer[]): readonly Buffer[] {
   const last = parts.at(-1);
   if (last === undefined) return parts;

@@ -10,17 +10,17 @@ export type BodyAdmissionDependencies = Readonly<{
   limited: Meter["limited"];
 }>;
 
-/** Decides by a request's head alone whether its body may come. Charges nothing: the body is charged when it is whole. */
+/** Decides from a request's head whether to accept its body. Charges nothing: the body is charged once it is complete. */
 export type BodyAdmission = Readonly<{
-  /** Whether a body of this length is checked before it comes. Shorter ones are not worth it. */
+  /** Whether a body of this length is checked before it arrives. Shorter bodies are not worth a check. */
   isLarge: (lengthBytes: number) => boolean;
-  /** Returns the seconds after which the caller can pay for the body; undefined if it may come. */
+  /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
   waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;
-  /** Counts a refusal. */
+  /** Counts a rejection. */
   refused: (caller: Caller) => void;
 }>;
 
-/** Creates the admission of all listeners' bodies. */
+/** Creates the body admission that all listeners share. */
 export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependencies): BodyAdmission {
   return {
     isLarge: (lengthBytes) => lengthBytes > largeBytes,

@@ -6,7 +6,7 @@ import type { CallTrace } from "../observe/tracing.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Outcome of a subscribing call, as JSON text or as an error. */
+/** Outcome of a subscription call, as JSON text or as an error. */
 export type SubscriptionAnswer =
   | Readonly<{ kind: "result"; json: string }>
   | Readonly<{ kind: "error"; error: RpcError }>
@@ -14,11 +14,11 @@ export type SubscriptionAnswer =
 
 /** The subscriptions of one WebSocket client. */
 export type Subscriptions = Readonly<{
-  /** Answers eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
+  /** Handles eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
   answer: (method: string, params: string) => Promise<SubscriptionAnswer>;
 }>;
 
-/** Context of a message: its caller, and what came with it besides its bytes. */
+/** Context of a message: its caller and its metadata. */
 export type MessageContext = Readonly<{
   caller: Caller;
   /** Memory of the caller's connection. */
@@ -29,14 +29,14 @@ export type MessageContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Context that the calls of a message share: their caller, their time of arrival, and what goes with them to the node. */
+/** Context that the calls of a message share: their caller, their arrival time, and what is sent to the node with them. */
 export type CallContext = MessageContext &
   Readonly<{
     startedAt: number;
-    /** Whether the bytes of the calls were charged with their message. */
+    /** Whether the bytes of the calls were already charged with their message. */
     hasPaidBytes?: boolean | undefined;
-    /** Trace of a single call, or of one of a batch, if traces are made. */
+    /** Trace of a single call, or of a call in a batch, if tracing is enabled. */
     trace?: CallTrace | undefined;
-    /** The batch that the calls came in, as far as they share their way to the node. */
+    /** The batch of the calls, for what they share on the path to the node. */
     batch?: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
   }>;

@@ -7,7 +7,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { Policy, PolicySource } from "../policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 
-/** Parts that all calls of a gateway share. */
+/** Dependencies that all calls of a gateway share. */
 export type CallDependencies = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;
@@ -17,8 +17,8 @@ export type CallDependencies = Readonly<{
   reads: NodeReads;
   nodeFitness: () => NodeFitness;
   meter: Meter;
-  /** JSON text of the OpenRPC document for a listener. */
+  /** Returns the OpenRPC document of a listener as JSON text. */
   openRpc: (policy: Policy, listener: ListenerName) => string;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }>;

@@ -4,14 +4,14 @@ import type { LimitName } from "../observe/meter.ts";
 import { finishedFlow, type AnswerFlow, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
 import type { CallRecord } from "./call-record.ts";
 
-/** Answers with the gateway's own knowledge. */
+/** Answers a call with data that the gateway has itself. */
 export function answerCall(record: CallRecord, text: string): AnswerFlow {
   record.ended("gateway");
   record.text(text, "gateway");
   return finishedFlow;
 }
 
-/** Refuses a call with an error; `limit` names the limit that it would have broken. */
+/** Fails a call with an error; `limit` is the limit that the call would have exceeded. */
 export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): AnswerFlow {
   if (limit !== undefined) record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended("refused");
@@ -19,14 +19,14 @@ export function failCall(record: CallRecord, error: RpcError, limit?: LimitName)
   return finishedFlow;
 }
 
-/** Answers in place of a node that is not queried, because it could not answer now. */
+/** Responds in place of the node, which is not queried because it can't answer now. */
 export function answerWithoutNode(record: CallRecord, error: RpcError): AnswerFlow {
   record.ended("failed");
   record.text(formatErrorAnswer(record.id, error), "gateway");
   return finishedFlow;
 }
 
-/** Refuses a call that may come again later. */
+/** Rejects a call that may be retried later. */
 export function refuseCall(
   record: CallRecord,
   error: RpcError,
@@ -39,7 +39,7 @@ export function refuseCall(
   return finishedFlow;
 }
 
-/** A sink that calls `onEnd` when its answer is over, before it passes on the end of it: with that the client's next request may begin. */
+/** A sink that calls `onEnd` when its response ends, before it forwards the end: the client's next request may follow immediately. */
 export class EndingSink implements AnswerSink {
   readonly #sink: AnswerSink;
   readonly #ended: () => void;
@@ -98,7 +98,7 @@ export class EndingFlow implements AnswerFlow {
   }
 }
 
-/** The flow of an answer that begins later, unless its reader is gone by then. */
+/** Flow of a response that starts later, unless its reader disconnects first. */
 export class LateFlow implements AnswerFlow {
   #flow: AnswerFlow | undefined;
   #isCancelled = false;
@@ -107,7 +107,7 @@ export class LateFlow implements AnswerFlow {
     return this.#isCancelled;
   }
 
-  /** Begins the answer. A reader may go while it begins, too. */
+  /** Starts the response. A reader may also disconnect during the start. */
   begin(start: () => AnswerFlow): void {
     if (this.#isCancelled) return;
     this.#flow = start();

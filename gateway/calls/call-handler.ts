@@ -13,10 +13,10 @@ import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord, noMethod } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 
-/** Answers one call: the catalogue, then limits, then constants, cache and node. An invalid call is charged, too. Never throws. */
+/** Handles one call: checks catalogue and limits, then tries constants, cache and node. An invalid call is charged, too. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;
 
-/** Creates the handler of all listeners' calls. */
+/** Creates the call handler of all listeners. */
 export function createCallHandler(dependencies: CallDependencies): CallHandler {
   return (call, context, sink) => {
     const record = new CallRecord(dependencies, call, context, sink);
@@ -64,7 +64,7 @@ function buildKey(method: string, params: string, hash: number | undefined): str
   return key;
 }
 
-/** Reads a call whose parameters have limits, in one piece or several. */
+/** Reads a call whose parameters have limits, in one or several pieces. */
 function readWithin(record: CallRecord, params: string): AnswerFlow {
   const { policy, tier, dependencies, method } = record;
   const head = dependencies.head.known();

@@ -15,11 +15,11 @@ import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 
-/** Length of a streamed answer that is charged at a time, and most that a caller who goes away is not charged for. */
+/** Charging step of a streamed response, and the max bytes that a disconnecting caller is not charged for. */
 const stepBytes = 65_536;
 const bytesOfKiB = 1_024;
 
-/** Stands for a method that the caller can't call, or that does not exist. */
+/** Placeholder for a method that the caller can't call, or that does not exist. */
 export const noMethod: Method = defineNodeMethod({
   name: "unknown",
   summary: "No method",
@@ -31,8 +31,8 @@ export const noMethod: Method = defineNodeMethod({
 });
 
 /**
- * One call from its message to the end of its answer, under the policy that was in force when it came. What is known later is filled in as the
- * call goes on. It receives the node's answer, charges its caller for the answer's length, and passes it on to the client. One
+ * One call from its message to the end of its response, under the policy that was active on arrival. Fields are filled in as the call
+ * proceeds. It receives the node's response, charges its caller for the response's length, and forwards it to the client. It is a single
  * object, because a batch has many.
  */
 export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
@@ -40,34 +40,34 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   readonly policy: Policy;
   readonly tier: Tier;
   readonly call: Call | BadCall;
-  /** JSON text of the id that the answer carries. */
+  /** JSON text of the id in the response. */
   readonly id: string;
   readonly context: CallContext;
   readonly caller: string;
   /** The method that the caller may call by this name, or {@link noMethod}. */
   readonly method: Method;
-  /** Units that the call costs: its method's, unless it names much gas. */
+  /** Units that the call costs: its method's, unless it specifies much gas. */
   costUnits: number;
-  /** JSON text of an array, in the form in which it was checked, and the `buildCallKey` of method and parameters; empty until then. */
+  /** JSON text of an array, in its checked form, and the `buildCallKey` of method and parameters; empty until the check. */
   params = "";
   key = "";
-  /** The whole call as the client wrote it, if the node gets it so. */
+  /** The whole call as the client wrote it, if it is sent to the node unchanged. */
   wire: string | undefined;
-  /** Sends the call to the node with others of its batch; undefined if it goes alone. */
+  /** Sends the call to the node together with others of its batch; undefined if it is sent alone. */
   sender: NodeSender | undefined;
-  /** Trace context that goes on to the node: the client's own, unless the call is traced here. */
+  /** Trace context sent to the node: the client's own, unless the call is traced here. */
   traceContext: TraceContext | undefined;
   readonly #client: AnswerSink;
   readonly #isCharged: boolean;
   #answerBytes = 0;
   #chargedKiB = 0;
-  /** The gate that let the call to the node, and the time of that. */
+  /** The gate that admitted the call to the node, and when. */
   #gate: CallGate | undefined;
   #requestedAt = 0;
   #heldBytes = 0;
   #hasLeft = false;
 
-  /** `client` is the sink that receives the client's answer, `policy` the one that was in force when the call came. */
+  /** `client` is the sink for the client's response, `policy` the policy that was active when the call arrived. */
   constructor(
     dependencies: CallDependencies,
     call: Call | BadCall,
@@ -101,7 +101,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     return this;
   }
 
-  /** Counts, times and traces the call, which ended now unless a time is given. */
+  /** Counts, times and traces the call, which ends now unless a time is given. */
   ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;
@@ -120,7 +120,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     trace?.end(call);
   }
 
-  /** Lets the call to the node if a gate has room for it. It releases its place when it is `done`, or by `leave`. */
+  /** Admits the call to the node if a gate has a free slot. The call releases its slot when it is `done`, or by `leave`. */
   enter(gate: CallGate): LoadRefusal | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.costUnits, policy.settings.overload);
@@ -131,13 +131,13 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     return undefined;
   }
 
-  /** Takes over the place of a call that a gate let to the node. */
+  /** Takes over the slot of a call that a gate admitted to the node. */
   takeOver(gate: CallGate, requestedAt: number): void {
     this.#gate = gate;
     this.#requestedAt = requestedAt;
   }
 
-  /** Releases its place, and what is held. */
+  /** Releases the call's slot and its memory. */
   leave(): void {
     if (this.#heldBytes > 0) this.release(this.#heldBytes);
     this.#hasLeft = true;
@@ -149,7 +149,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.leave();
     const { now, meter } = this.dependencies;
     const endedAt = now();
-    // A reader that shared another's call has no time of the node's own, and one that went leaves it unknown.
+    // A call that shared another's read has no node time of its own, and a cancelled call's is unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled")
       meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
     this.ended(deriveOutcome(outcome), endedAt);
@@ -174,7 +174,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
-    // An answer that a limit made costs nothing more.
+    // A response caused by a limit has no further cost.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }
@@ -210,8 +210,8 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   /**
-   * Charges the caller for the answer so far, beyond what every answer has free. Nobody knows a length before the call is made: the caller
-   * owes it, and calls again when it is paid.
+   * Charges the caller for the response so far, beyond each response's free bytes. The length is not known before the call: the caller goes
+   * into debt, and may call again once it is paid.
    */
   #charge(): void {
     if (!this.#isCharged) return;
@@ -222,7 +222,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     if (dueKiB > 0) this.dependencies.limiter.owe(this.caller, dueKiB * unitsPerAnswerKiB, this.tier);
   }
 
-  /** The method as metrics name it. A name that only the client knows is never a label, or clients would make series. */
+  /** Metrics label of the method. A name from the client only is never a label, or clients could create series. */
   get #label(): string {
     if (this.method === noMethod) return noMethod.name;
     return this.policy.catalogue.has(this.method.name) ? this.method.name : "unlisted";

@@ -6,10 +6,10 @@ import { rateExceeded } from "../errors.ts";
 import { refuseCall, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
 
-/** Shortest answer that may cost more than its call. */
+/** Min length of a response that may cost more than its call. */
 export const leastOwedBytes = 1_024;
 
-/** Continues with a call if its caller's rate allows so many units more; refuses it otherwise. */
+/** Proceeds with a call if its caller's rate allows the extra units; rejects it otherwise. */
 export function chargeCall(
   record: CallRecord,
   costUnits: number,
@@ -22,7 +22,7 @@ export function chargeCall(
   return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refuseRate(record, waitMs)));
 }
 
-/** Charges a caller for a whole answer, beyond what every answer has free, as the policy and the tier say that the call began with. */
+/** Charges a caller for a complete response, beyond each response's free bytes, by the policy and tier that the call started with. */
 export function chargeAnswer(
   limiter: RateLimiter,
   bytes: number,
@@ -34,7 +34,7 @@ export function chargeAnswer(
   if (enabled && unitsPerAnswerKiB > 0 && dueKiB > 0) limiter.owe(caller, dueKiB * unitsPerAnswerKiB, tier);
 }
 
-/** Refuses a call whose caller has to wait so long. */
+/** Rejects a call whose caller must wait this long. */
 export function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return refuseCall(record, rateExceeded(seconds), seconds, "rate");

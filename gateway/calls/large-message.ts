@@ -10,10 +10,10 @@ import { CallRecord } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 import { type SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
 
-/** Size from which a message is charged before it is read, and read in turns. */
+/** Size from which a message is charged before it is parsed, and parsed over several ticks. */
 export const largeBytes = 65_536;
 
-/** Longest message that is read at once, however much else there is to do, and does not count as held until it is answered. */
+/** Max length of a message that is parsed at once, whatever the load, and does not count as buffered until it is answered. */
 export const smallBytes = 4_096;
 
 const bytesOfKiB = 1_024;
@@ -24,8 +24,8 @@ export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
 }
 
 /**
- * Holds a message in its connection's memory until it is answered, and charges the bytes of a large one before any of it is read.
- * Callers that can't pay them are refused with the id null; `proceed` answers to the sink that it is given.
+ * Counts a message in its connection's memory until it is answered, and charges the bytes of a large one before parsing it. Callers that
+ * can't pay are rejected with id null; `proceed` responds to the sink it receives.
  */
 export type MessageCharge = (
   body: Buffer,
@@ -33,7 +33,7 @@ export type MessageCharge = (
   proceed: (sink: AnswerSink) => AnswerFlow,
 ) => AnswerFlow;
 
-/** Creates the charge of messages that are not small. */
+/** Creates the charge for messages that are not small. */
 export function createMessageCharge(dependencies: CallDependencies): MessageCharge {
   return (body, { context, sink }, proceed) => {
     const held = new HeldScope(context.memory);
@@ -50,13 +50,13 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
   };
 }
 
-/** Returns the id that a refusal of a message bears. A batch is not read for nothing. */
+/** Returns the id for a message's rejection. A batch is not parsed just for this. */
 function readId(body: Buffer, limits: MessageLimits): string {
   const read = isBatch(body) ? undefined : readMessage(body, limits);
   return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }
 
-/** Reads a message in turns of the event loop, and continues with it in another one. */
+/** Parses a message over several event loop ticks, and continues with it in another tick. */
 export function readInTurns(
   body: Buffer,
   limits: MessageLimits,

@@ -15,14 +15,14 @@ import { EndingFlow, EndingSink } from "./call-end.ts";
 import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large-message.ts";
 import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 
-/** Answers one request body or WebSocket message. An answer of empty text means that nothing is to be said. Never throws. */
+/** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: AnswerSink) => AnswerFlow;
 
-/** Parts that all messages of a gateway share. */
+/** Dependencies that all messages of a gateway share. */
 export type MessageDependencies = Readonly<{
   policy: PolicySource;
   handle: CallHandler;
-  /** Parts of the plain reads of batches; undefined: all calls go to `handle`. */
+  /** Dependencies of batches' plain reads; if undefined, all calls go to `handle`. */
   plainReads?: PlainReadsDependencies | undefined;
   gate: LoadGate;
   nodeBatches: NodeBatches;
@@ -32,8 +32,8 @@ export type MessageDependencies = Readonly<{
 }>;
 
 /**
- * Creates the handler of messages: single calls, notifications and batches. Short ones are read at once; the bytes of long ones are charged
- * first, and they are read in turns.
+ * Creates the handler of messages: single calls, notifications and batches. Short messages are parsed at once; long ones are charged by
+ * bytes first, then parsed over several ticks.
  */
 export function createMessageHandler(dependencies: MessageDependencies): MessageHandler {
   const { policy, handle, charge, tracing, turns } = dependencies;
@@ -71,7 +71,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
   const answerCall = (call: Call | BadCall, arrived: CallContext, sink: AnswerSink): AnswerFlow => {
     const context = tracing === undefined ? arrived : { ...arrived, trace: tracing.call(arrived) };
     if (call.id !== undefined) return handle(call, context, sink);
-    // Its message is answered, with nothing, before it is over.
+    // The message gets its empty response before its call ends.
     const own = new HeldScope(arrived.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
     if (paramsBytes > smallBytes) own.hold(paramsBytes);

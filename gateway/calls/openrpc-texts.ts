@@ -3,7 +3,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 import type { Policy } from "../policy.ts";
 import { buildOpenRpcDocument } from "../catalogue/openrpc.ts";
 
-/** Makes OpenRPC documents as JSON text, each once for a policy. */
+/** Builds OpenRPC documents as JSON text, each once per policy. */
 export function buildOpenRpcTexts(): (policy: Policy, listener: ListenerName) => string {
   const texts = new WeakMap<Policy, Map<ListenerName, string>>();
   return (policy, listener) => {

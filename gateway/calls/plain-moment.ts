@@ -5,7 +5,7 @@ import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import { isBatchable } from "./read-call.ts";
 
-/** Policy, head and clock as the plain reads share them that begin in one turn of the event loop: nothing of it changes within one. */
+/** Snapshot of policy, head and clock that plain reads started in the same event loop tick share: none of them changes within a tick. */
 export class PlainMoment {
   readonly policy: Policy;
   readonly tier: Tier;
@@ -14,7 +14,7 @@ export class PlainMoment {
   readonly epoch: number;
   readonly startedAt: number;
   readonly #caller: Caller;
-  /** Methods of plain reads by name, as far as they were looked for. */
+  /** Methods of plain reads by name, as looked up so far. */
   readonly #methods = new Map<string, Method | undefined>();
 
   constructor(
@@ -36,7 +36,7 @@ export class PlainMoment {
     this.#caller = caller;
   }
 
-  /** Finds the method of this name, if its calls may be plain reads. */
+  /** Finds the method with this name, if its calls may be plain reads. */
   find(name: string): Method | undefined {
     const known = this.#methods.get(name);
     if (known !== undefined || this.#methods.has(name)) return known;
@@ -46,7 +46,7 @@ export class PlainMoment {
     return found;
   }
 
-  /** Whether a method is the catalogue's, and its calls, but those that name gas, go to the node as they are, together with others, and may be kept. */
+  /** Whether a method is in the catalogue, and its calls, except those that specify gas, go to the node unchanged, can be batched and can be cached. */
   #isPlain(method: Method): boolean {
     const { settings, catalogue } = this.policy;
     const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;

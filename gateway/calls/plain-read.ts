@@ -15,22 +15,23 @@ import type { UsualAnswers } from "../upstream/usual-answers.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 import type { PlainMoment } from "./plain-moment.ts";
 
-/** The batch that a plain read is of. */
+/** The batch that a plain read belongs to. */
 export type PlainReadOwner = Readonly<{
   caller: string;
-  /** Memory of answers until the batch is cancelled. */
+  /** Memory that counts responses until the batch is cancelled. */
   memory: HeldScope;
   traceContext: TraceContext | undefined;
   answered: (read: PlainRead, text: string) => void;
-  /** Answers as many of its reads as are answered one after another; returns their number. */
+  /** Processes as many consecutive responses to its reads as possible; returns their number. */
   answeredRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
-  /** Makes a shared read of it, with all that one has. */
+  /** Converts a plain read to a shared read with full state. */
   share: (read: PlainRead) => CoalescedRead;
 }>;
 
 /**
- * A read of a batch that neither the cache nor a read in flight answers, as long as nothing happens to it but its answer: one small object in place of
- * all that a call has. When another read joins it, when it fails, is cancelled or goes to the node alone, it becomes a read as any other.
+ * A read of a batch that neither the cache nor an in-flight read can answer, as long as nothing but its response happens to it: one small
+ * object instead of a call's full state. It becomes a regular read when another read joins it, when it fails, is cancelled or goes to the
+ * node alone.
  */
 export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMoment {
   readonly isOver = false;
@@ -58,7 +59,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     this.#owner = owner;
   }
 
-  /** Notes the piece that it goes to the node in. */
+  /** Records the piece that carries it to the node. */
   sentIn(piece: BatchPiece): void {
     this.#piece = piece;
   }
@@ -122,7 +123,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     return 1;
   }
 
-  /** Whether it is a plain read of this batch, and nothing else yet. */
+  /** Whether it belongs to this batch and is still a plain read. */
   isOf(owner: PlainReadOwner): boolean {
     return this.#own === undefined && this.#owner === owner;
   }
@@ -143,7 +144,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     this.#own?.shared.resume();
   }
 
-  /** Is called when its batch is cancelled. */
+  /** Called when its batch is cancelled. */
   cancel(): void {
     this.#owner.memory[Symbol.dispose]();
     this.#become().shared.cancel();

@@ -21,15 +21,15 @@ import { leastOwedBytes, chargeAnswer } from "./charge.ts";
 import { PlainMoment } from "./plain-moment.ts";
 import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 
-/** Parts that all plain reads of a gateway share. */
+/** Dependencies that all plain reads of a gateway share. */
 export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
 
-/** The way of one client's batch to the node. */
+/** Path of one client's batch to the node. */
 export type PlainWay = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
 
 /**
- * The plain reads of one client's batch: what a batch is mostly made of, calls that are in order, cost what their method costs, and go to the node
- * with others because neither the cache nor a read in flight answers them. They pass every check that `createCallHandler` makes, in fewer steps, and
+ * The plain reads of one client's batch, which are most of its calls: they are valid, cost what their method costs, and go to the node with
+ * others because neither the cache nor an in-flight read can answer them. They pass every check of `createCallHandler`, in fewer steps, and
  * are counted together.
  */
 export class PlainReads implements PlainReadOwner {
@@ -38,12 +38,12 @@ export class PlainReads implements PlainReadOwner {
   readonly #context: CallContext;
   readonly #way: PlainWay;
   readonly #receiver: RunReceiver;
-  /** Absent between two turns, and while no read is plain. */
+  /** Undefined between two ticks, and while no read is plain. */
   #moment: PlainMoment | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;
   };
-  /** Answered reads that were not counted yet, by method, and the moment in which they began. */
+  /** Answered but not yet counted reads, by method, and the moment in which they started. */
   readonly #answered = new Map<Method, number>();
   #answeredFrom: PlainMoment | undefined;
   readonly #count = () => this.#countAnswered();
@@ -64,7 +64,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#context.traceContext;
   }
 
-  /** Begins a call if it is a plain read; undefined, and nothing done, if it is any other. */
+  /** Starts a call if it is a plain read; otherwise returns undefined and does nothing. */
   begin(call: Call | BadCall, place: number): PlainRead | undefined {
     if (!(call instanceof UsualCall)) return undefined;
     const moment = this.#moment ?? this.#enterMoment();
@@ -124,7 +124,7 @@ export class PlainReads implements PlainReadOwner {
     if (answer?.kind === "result") this.#dependencies.plain.keep(read, copyText(answer.json));
   }
 
-  /** Ends a read whose answer is there, and leaves it to be counted. */
+  /** Ends a read whose response has arrived; it is counted later. */
   #end(read: PlainRead, answerBytes: number): void {
     const { plain, limiter } = this.#dependencies;
     const { moment, method } = read;
@@ -149,7 +149,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#dependencies.plain.share(read, record);
   }
 
-  /** Learns what holds until the end of this turn; undefined if no read is plain in it. */
+  /** Takes the snapshot for the rest of this tick; undefined if no read is plain in it. */
   #enterMoment(): PlainMoment | undefined {
     const { policy, plain, nodeFitness, limiter, now } = this.#dependencies;
     if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isTogether()) return undefined;
@@ -158,7 +158,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#moment;
   }
 
-  /** Lets a read to the node and charges it, or does neither: whoever handles it then gives the reason. */
+  /** Admits a read to the node and charges it, or does neither: the regular handler then reports the reason. */
   #mayGo({ policy, tier }: PlainMoment, method: Method, kib: number): boolean {
     const { rateLimit, overload } = policy.settings;
     const { gate } = this.#way;
@@ -187,7 +187,7 @@ export class PlainReads implements PlainReadOwner {
   }
 }
 
-/** Derives the lifetime of the answer, for most reads, those of the latest block, without a look for the parameter that says so. */
+/** Derives the lifetime of the response; for most reads, those of the latest block, without parsing the block parameter. */
 function deriveLifetime(call: UsualCall, method: Method, head: ChainHead | undefined): CacheLifetime {
   const { cache } = method;
   if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadLifetime(head);

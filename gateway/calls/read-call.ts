@@ -14,7 +14,7 @@ import { readSplit } from "../reads/split-read.ts";
 
 type Overload = PolicySettings["overload"];
 
-/** Answers a checked call from the cache, or lets it to the node if there is room. `key` is the `buildCallKey` of the two. */
+/** Answers a checked call from the cache, or admits it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
 export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
   const { call, context, dependencies, method } = record;
   const { reads } = dependencies;
@@ -34,14 +34,14 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
   const refusal = record.enter(gate);
   if (refusal !== undefined) return waitOrRefuse(record, refusal, gate, () => readOne(record, params, key));
   record.params = params;
-  // Parameters that were checked may be written another way.
+  // Checked parameters may be serialised differently.
   if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
   record.key = key;
   record.sender = batch?.sender;
   return reads.read(record);
 }
 
-/** Has a call wait for a place among its caller's calls in flight, or refuses it. */
+/** Queues a call for one of its caller's in-flight slots, or rejects it. */
 function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, retry: () => AnswerFlow): AnswerFlow {
   const { caller, tier, policy } = record;
   const { overload } = policy.settings;
@@ -50,7 +50,7 @@ function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, 
   const refuse = () =>
     refuseCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
   const goOn = () => {
-    // Answers that came meanwhile may have cost more than the caller has.
+    // Responses that arrived meanwhile may have put the caller into debt.
     const debtMs = record.dependencies.limiter.debtMs(caller, tier);
     return debtMs === undefined ? retry() : refuseRate(record, debtMs);
   };
@@ -60,8 +60,8 @@ function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, 
 }
 
 /**
- * Whether calls of a method go to the node in one batch with others of theirs: those that may be repeated and are not heavy. A node may
- * answer a batch one call after the other; heavy calls would wait for each other.
+ * Whether calls of a method are sent to the node batched with similar calls: those that are repeatable and not heavy. A node may process a
+ * batch sequentially, so heavy calls would wait for each other.
  */
 export function isBatchable(
   { repeatable, costUnits }: Pick<Method, "repeatable" | "costUnits">,
@@ -70,7 +70,7 @@ export function isBatchable(
   return repeatable && costUnits < heavyCostUnits;
 }
 
-/** Returns the cached answer. While the node is unfit only a lasting one, which is right without it; none if the node may be on another chain. */
+/** Returns the cached response. While the node is unfit, only one that stays valid without it; none if the node may be on another chain. */
 function findCachedAnswer(
   reads: NodeReads,
   { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
@@ -79,7 +79,7 @@ function findCachedAnswer(
   return isOffChain(unfit) ? undefined : reads.lasting(method, key);
 }
 
-/** Returns the error that explains why the node is not to be queried; undefined if it is fit. */
+/** Returns the error that explains why the node must not be queried; undefined if the node is fit. */
 export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcError | undefined {
   const fitness = dependencies.nodeFitness();
   if (fitness === "fit") return undefined;
@@ -88,12 +88,12 @@ export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcE
   return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
 }
 
-/** Whether the node is not known to be on this chain: then nothing is answered in its name. */
+/** Whether the node is not known to be on this chain: then nothing is answered on its behalf. */
 export function isOffChain(unfit: RpcError | undefined): boolean {
   return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
 }
 
-/** Reads a range in pieces. It is charged as that many calls, and takes one place among those in flight. */
+/** Reads a range in pieces. It is charged as that many calls, and takes one in-flight slot. */
 export function readInPieces(record: CallRecord, pieces: readonly string[]): AnswerFlow {
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return answerWithoutNode(record, unfit);

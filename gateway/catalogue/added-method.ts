@@ -2,8 +2,8 @@ import type { Method, ParamLimit } from "./method.ts";
 import { listParamsBytes, never, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 
 /**
- * Builds a method that the specification lacks, as the operator's settings add it or let it through. It is sent to the node once at most,
- * because nobody knows what it does.
+ * Builds a method that the specification lacks and the operator's settings add or allow. It is sent to the node at most once, because its
+ * effects are unknown.
  */
 export function buildAddedMethod(name: string): Method {
   const limit = findLimit(name);
@@ -21,7 +21,7 @@ export function buildAddedMethod(name: string): Method {
   });
 }
 
-/** Returns the limit that an added method inherits, so that no other name evades it: ranges of logs by a filter, tracers by other ways to trace. */
+/** Returns the limit that an added method inherits, so that no alias evades it: log filters inherit range limits, other trace methods inherit tracer limits. */
 function findLimit(name: string): ParamLimit | undefined {
   if (name === "eth_newFilter") return { kind: "logsAtOnce" };
   return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;

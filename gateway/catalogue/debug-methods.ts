@@ -21,7 +21,7 @@ function defineRawMethod(name: string, summary: string, param: Param): Method {
   return defineNodeMethod({ name, summary, params: [param], result: "data", cache: byBlock(0), costUnits: 30 });
 }
 
-/** Specification, "Debug and trace methods". Only `callTracer` is let through wherever a tracer can be named. */
+/** Specification, "Debug and trace methods". Where a tracer can be specified, only `callTracer` is allowed. */
 export const debugMethods: readonly Method[] = [
   defineNodeMethod({
     name: "debug_traceTransaction",

@@ -18,27 +18,27 @@ export const perHead: CacheRule = { kind: "head" };
 export const byHash: CacheRule = { kind: "hash" };
 export const whileConnected: CacheRule = { kind: "constant" };
 
-/** Returns the cache rule of a method whose parameter at `at` is a block. */
+/** Returns the cache rule of a method whose parameter at index `at` is a block. */
 export function byBlock(at: number): CacheRule {
   return { kind: "block", at };
 }
 
-/** Most bytes of parameters: of calls with data (a contract's code, many calls in one, state overrides), of lists, of an unknown method. */
+/** Max bytes of parameters for calls with data (a contract's code, multicalls, state overrides), for lists, and for unknown methods. */
 export const dataParamsBytes = 524_288;
 export const listParamsBytes = 131_072;
 export const unknownParamsBytes = 65_536;
-/** The same for a method whose parameters are searched for a tracer. */
+/** Max bytes of parameters for methods whose parameters are searched for a tracer. */
 export const searchedParamsBytes = 16_384;
 
 /**
- * How often the gas of a traced call counts. The trace has what each call within it takes and returns: where those are long, a node is busy with them for
- * many times what the call alone takes (`npm run bench:gateway -- --only node`).
+ * Factor on the gas of a traced call. The trace contains the input and output of each inner call: where those are long, the node spends
+ * many times the CPU of the call itself (`npm run bench:gateway -- --only node`).
  */
 export const tracedTimes = 5;
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
-/** Defines a method that the node answers; public, repeatable and with 10 seconds unless it says otherwise. */
+/** Defines a method that the node answers; by default public, repeatable and with a timeout of 10 seconds. */
 export function defineNodeMethod(given: Given): Method {
   return { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true, ...given };
 }

@@ -1,10 +1,10 @@
 /**
- * Callers that a method is open to: specification, column Availability. Blank means public; "not on the public endpoint" private;
- * "internal debug endpoints only" internal. `nobody` is declared and yet answered METHOD_NOT_FOUND.
+ * Callers that may use a method: specification, column Availability. Blank means public; "not on the public endpoint" private; "internal
+ * debug endpoints only" internal. `nobody` is declared but answered with METHOD_NOT_FOUND.
  */
 export type Audience = "public" | "private" | "internal" | "nobody";
 
-/** Name of a listener; also the widest audience whose methods it has. */
+/** Name of a listener; also the widest audience whose methods it serves. */
 export type ListenerName = Exclude<Audience, "nobody">;
 
 /** Shape of a parameter, as the OpenRPC document and the method reference show it. */
@@ -30,24 +30,24 @@ export type ParamShape =
 export type Param = Readonly<{ name: string; shape: ParamShape; optional?: true }>;
 
 /**
- * Time for which an answer may be used again. `constant`: as long as the gateway is connected to the same node; `hash`: for ever, the
- * first parameter names a block by its hash; `block`: for ever if the parameter at `at` is a finalised number, else within
- * one head; `logs`: the same by the filter's bounds; `head`: within one head; `none`: never.
+ * How long a response may be reused. `constant`: while the gateway stays connected to the same node; `hash`: forever, the first parameter
+ * identifies a block by its hash; `block`: forever if the parameter at `at` is a finalised number, else within one head; `logs`: the same,
+ * by the filter's range; `head`: within one head; `none`: never.
  */
 export type CacheRule =
   | Readonly<{ kind: "none" | "constant" | "hash" | "logs" | "head" }>
   | Readonly<{ kind: "block"; at: number }>;
 
 /**
- * Limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a range of
- * blocks; `tracer`: tracer options stand at parameter `at`, with state and block overrides if settings let `overrides` pass;
- * `lastTracer`: they are the last parameter, wherever that is; `gas`: the first parameter is a call, whose gas has a cap.
+ * Limit on a method's parameters that the gateway checks. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a block range; `tracer`:
+ * tracer options at parameter `at`, with state and block overrides if settings allow `overrides`; `lastTracer`: tracer options in the last
+ * parameter, whatever its index; `gas`: the first parameter is a call with a gas cap.
  */
 export type ParamLimit =
   | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" | "gas" }>
   | Readonly<{ kind: "tracer"; at: number; overrides?: true }>;
 
-/** One method of the JSON-RPC interface: everything that the gateway knows about it. */
+/** One method of the JSON-RPC interface, with all its metadata. */
 export type Method = Readonly<{
   name: string;
   summary: string;
@@ -56,20 +56,20 @@ export type Method = Readonly<{
   result: string;
   audience: Audience;
   answeredBy: "node" | "gateway" | "nobody";
-  /** JSON text of the constant that the gateway answers with. */
+  /** JSON text of the constant that the gateway responds with. */
   constant?: string;
   limit?: ParamLimit;
-  /** Largest JSON text of its parameters, in bytes; absent: `limits.paramsBytes` applies. */
+  /** Max size of its parameters' JSON text, in bytes; absent: `limits.paramsBytes` applies. */
   paramsBytes?: number;
   /** Compute units that one call costs its caller. */
   costUnits: number;
   cache: CacheRule;
-  /** Time that the node may take, from the call's arrival to the answer's first byte. */
+  /** Max time from the call's arrival to the first byte of the node's response, in ms. */
   timeoutMs: number;
-  /** Whether a second call does no more than the first: it goes to the node again if the connection turns out to be closed. */
+  /** Whether the call is idempotent: it is resent to the node if the connection turns out to be closed. */
   repeatable: boolean;
-  /** Served while the node is behind: it is about the node itself, or sends it a transaction. */
+  /** Served while the node is behind, because it concerns the node itself or sends it a transaction. */
   whileBehind?: true;
-  /** Works over WebSocket only. */
+  /** Available over WebSocket only. */
   webSocketOnly?: true;
 }>;

@@ -4,13 +4,13 @@ import type { Catalogue } from "./catalogue.ts";
 const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
 const block = { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" } as const;
 
-/** EIP-1898: a block by its number or by its hash, the latter possibly only if it is canonical. */
+/** EIP-1898: a block by number or by hash, the latter optionally only if it is canonical. */
 const blockObjects = [
   { type: "object", properties: { blockNumber: block }, required: ["blockNumber"] },
   { type: "object", properties: { blockHash, requireCanonical: { type: "boolean" } }, required: ["blockHash"] },
 ] as const;
 
-/** JSON Schema of each shape of parameter. */
+/** JSON Schema of each parameter shape. */
 const schemas = {
   address: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
   block,
@@ -39,13 +39,13 @@ const audiences = {
   internal: ["public", "private", "internal"],
 } as const satisfies Record<ListenerName, readonly string[]>;
 
-/** Lists the methods that a listener has, in the catalogue's order. */
+/** Lists the methods of a listener, in the catalogue's order. */
 export function listMethods(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
   const own: readonly string[] = audiences[listener];
   return [...catalogue.values()].filter(({ audience }) => own.includes(audience));
 }
 
-/** Describes a listener's methods as an OpenRPC 1.3 document, which `rpc.discover` answers. */
+/** Describes a listener's methods as an OpenRPC 1.3 document, the response of `rpc.discover`. */
 export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerName) {
   return {
     openrpc: "1.3.2",

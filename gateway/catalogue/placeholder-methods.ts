@@ -18,7 +18,7 @@ function definePlaceholder(name: string, constant: string, params: readonly Para
   };
 }
 
-/** Specification, "Placeholder methods": the gateway answers them with their constants. */
+/** Specification, "Placeholder methods": the gateway answers them with constants. */
 export const placeholderMethods: readonly Method[] = [
   definePlaceholder("eth_coinbase", '"0x0"'),
   definePlaceholder("eth_mining", "false"),

@@ -1,23 +1,20 @@
 import { rangeTooLarge, type RpcError } from "../errors.ts";
 import type { ChainHead } from "./head.ts";
 
-/** A bound of a range as a client may write it; the method decides what an absent one means. */
+/** A bound of a range as a client may write it; the method defines the default for an absent one. */
 export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";
 
-/** A range of blocks, both ends included. */
+/** An inclusive block range. */
 export type BlockRange = Readonly<{ from: bigint; to: bigint }>;
 
-/** Reads a bound: a tag or a hexadecimal number of at most 64 bits; undefined if it is neither. */
+/** Parses a bound: a tag or a hexadecimal number of at most 64 bits; undefined if it is neither. */
 export function readBound(value: unknown): BlockBound | undefined {
   if (typeof value !== "string") return undefined;
   if (value === "latest" || value === "earliest" || value === "safe" || value === "finalized") return value;
   return /^0x(0|[1-9a-f][0-9a-f]{0,15})$/i.test(value) ? BigInt(value) : undefined;
 }
 
-/**
- * Returns the numbers that bounds stand for at this head. If a tag's number is not known, the range is taken as wide as it can be,
- * so that no cap is evaded.
- */
+/** Resolves bounds to block numbers at this head. If a tag's number is unknown, the widest possible range is assumed, so that no cap is evaded. */
 export function resolveRange(from: BlockBound, to: BlockBound, head: ChainHead): BlockRange {
   return { from: resolveBound(from, head, head.finalized ?? 0n), to: resolveBound(to, head, head.latest) };
 }
@@ -29,19 +26,19 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
   return bound === "safe" ? safe : (head.finalized ?? safe);
 }
 
-/** Builds the error of a range beyond its cap, in the words from which clients read the permitted range. */
+/** Builds the error of a range beyond its cap, in the wording from which clients parse the permitted range. */
 export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
   const blocks = range.to - range.from + 1n;
   const permitted = `[${formatQuantity(range.from)}, ${formatQuantity(range.from + BigInt(capBlocks) - 1n)}]`;
   return rangeTooLarge(code, { blocks, capBlocks, permitted });
 }
 
-/** Formats a number as a quantity of JSON-RPC. */
+/** Formats a number as a JSON-RPC quantity. */
 export function formatQuantity(number: bigint): string {
   return `0x${number.toString(16)}`;
 }
 
-/** Cuts a range into pieces of at most `capBlocks`, in order. */
+/** Splits a range into pieces of at most `capBlocks`, in order. */
 export function cutRange(range: BlockRange, capBlocks: number): readonly BlockRange[] {
   const result: BlockRange[] = [];
   const step = BigInt(capBlocks);

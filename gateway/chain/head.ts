@@ -1,30 +1,30 @@
 /** Known head of the chain. */
 export type ChainHead = Readonly<{ latest: bigint; finalized: bigint | undefined }>;
 
-/** A block at the head of the chain; `madeAtMs` is the time that it bears, in milliseconds since 1970. */
+/** A block at the head of the chain; `madeAtMs` is its own timestamp, in milliseconds since 1970. */
 export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: number | undefined }>;
 
 /**
- * The gateway's knowledge of the chain's head. `generation` counts its changes: what was read within one generation is
- * forgotten with it, even if a reorganisation comes back to a block that was the head before.
+ * The gateway's knowledge of the chain's head. `generation` counts its changes: data read in one generation is discarded with it, even if a
+ * reorganisation restores a previous head block.
  */
 export type Head = Readonly<{
   /** Returns the head while it is fresh, else undefined. */
   known: () => ChainHead | undefined;
   generation: () => number;
-  /** Notes that the node reported this block as its head. */
+  /** Records that the node reported this block as its head. */
   advance: (block: HeadBlock) => void;
-  /** Notes that the node reported this block as final. */
+  /** Records that the node reported this block as final. */
   finalize: (number: bigint) => void;
-  /** Forgets everything, because the node, or the connection to it, may have been replaced. */
+  /** Resets everything, because the node, or the connection to it, may have been replaced. */
   lose: () => void;
-  /** Returns the milliseconds since the node last reported its head; infinite before the first time. */
+  /** Returns the milliseconds since the node last reported its head; infinite before the first report. */
   ageMs: () => number;
-  /** Returns the age of the head's block by its own time, or else since it was first reported; undefined while the head is not known. */
+  /** Returns the age of the head block by its own timestamp, or else since it was first reported; undefined while the head is unknown. */
   blockAgeMs: () => number | undefined;
 }>;
 
-/** Creates a head that the node's reports advance. */
+/** Creates a head that advances with the node's reports. */
 export function createHead(
   options: Readonly<{ staleAfterMs: number }>,
   { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
@@ -48,7 +48,7 @@ export function createHead(
       learntAt = now();
       if (known !== undefined && block.hash === hash) return;
       hash = block.hash;
-      // The block's own time is read once by the wall's clock, which may be set.
+      // The block's timestamp is compared once with the wall clock, which may be adjusted later.
       madeAt = learntAt - Math.max(0, block.madeAtMs === undefined ? 0 : wallClock() - block.madeAtMs);
       known = { latest: block.number, finalized: known?.finalized };
       generation += 1;
@@ -68,7 +68,7 @@ export function createHead(
 }
 
 /**
- * Whether the node can answer for the network's chain: `behind`, it answers and does not have the network's head; `anotherChain`, it
- * answers for another chain; `chainUnknown`, it has not reported yet for which; `down`, it does not answer.
+ * Whether the node can answer for the network's chain: `behind`: it responds but lags behind the network's head; `anotherChain`: it is on
+ * another chain; `chainUnknown`: it has not reported its chain yet; `down`: it does not respond.
  */
 export type NodeFitness = "fit" | "behind" | "anotherChain" | "chainUnknown" | "down";

@@ -16,29 +16,29 @@ import { hashCall } from "./key-hash.ts";
 import { UsualCall } from "./usual-call.ts";
 import { readName } from "./method-names.ts";
 
-/** Most members of an envelope, which has four. */
+/** Max members of an envelope, which has four. */
 const envelopeMembers = 64;
-/** Longest text of a member's name, or of the version, with all its characters escaped, and its quotes. */
+/** Max length, with quotes, of a member's name or of the version with all characters escaped. */
 const escapedBytes = 64;
-/** Longest message that is sliced as one string; of a longer one only what is kept is made a string. */
+/** Max length of a message that is sliced from one string; from a longer one, only retained parts become strings. */
 const wholeTextBytes = 65_536;
 const bytesOfKiB = 1_024;
 const zero = 0x30;
 
-/** Texts around the id, the method and the params of a call, as most clients write it and as the node gets it. */
+/** Texts around the id, method and params of a call, as most clients write it and as the node receives it. */
 const idFirst = '{"jsonrpc":"2.0","id":';
 const methodNext = ',"method":';
 const paramsNext = ',"params":';
-/** Keys of such a call, and its values before the params. */
+/** Number of keys of such a call, plus its values before the params. */
 const usualValues = 7;
-/** Longest call that is read so: one that turns out to be written another way is scanned twice. */
+/** Max length of a call that takes this fast path: a call in another form is scanned twice. */
 const usualBytes = 4_096;
-/** Most digits of an id that is a number without loss. */
+/** Max digits of a numeric id without precision loss. */
 const idDigits = 15;
 
 const invalid: BadCall = { id: "null", error: rpcErrors.invalidRequest };
 
-/** Reads the calls of a message, one after another. */
+/** Parses the calls of a message one by one. */
 export class CallReader {
   readonly #bytes: Buffer;
   /** The message as a binary string, with the same offsets. */
@@ -47,9 +47,9 @@ export class CallReader {
   #depth: number;
   #isBatch = false;
   #budget: ScanBudget = { values: 0, endsAt: 0 };
-  /** One for all usual calls, because a batch has many. */
+  /** Shared by all usual calls, because a batch has many. */
   readonly #usualBudget: ScanBudget = { values: 0, endsAt: 0 };
-  /** Offset of the reader, or {@link notJson}. */
+  /** Current offset, or {@link notJson}. */
   at: number;
 
   constructor(bytes: Buffer, at: number, limits: MessageLimits) {
@@ -60,17 +60,17 @@ export class CallReader {
     this.at = at;
   }
 
-  /** Whether the last call exceeded the limits of what is read. */
+  /** Whether the last call exceeded the parser's limits. */
   get isOver(): boolean {
     return this.#budget.values < 0;
   }
 
-  /** Whether nothing but white space follows. */
+  /** Whether only white space follows. */
   isAtEnd(): boolean {
     return this.at !== notJson && skipSpace(this.#bytes, this.at) === this.#bytes.length;
   }
 
-  /** Steps into a batch. */
+  /** Enters a batch. */
   openBatch(): "empty" | "calls" {
     this.at = skipSpace(this.#bytes, this.at + 1);
     this.#isBatch = true;
@@ -80,7 +80,7 @@ export class CallReader {
     return "empty";
   }
 
-  /** Steps from the end of a batch's call to the next one, or out of the batch. */
+  /** Moves from the end of a batch's call to the next call, or out of the batch. */
   nextOfBatch(): "more" | "end" | "broken" {
     if (this.at === notJson) return "broken";
     const end = skipSpace(this.#bytes, this.at);
@@ -90,7 +90,7 @@ export class CallReader {
     return code === 0x2c ? "more" : "end";
   }
 
-  /** Reads the value at the reader's place; afterwards `at` is behind it, or {@link notJson}. */
+  /** Parses the value at the current offset; afterwards `at` is behind it, or {@link notJson}. */
   read(): Call | BadCall {
     const startsAt = this.at;
     const usual = this.#readUsual();
@@ -102,8 +102,8 @@ export class CallReader {
   }
 
   /**
-   * Reads a short call that is written as most are; undefined for any other, and for one that can't be read, at which the reader stays. The
-   * call's text is kept: to put it together again takes several times its bytes.
+   * Parses a short call in the usual form; returns undefined for any other or an invalid call and leaves the offset unchanged. The call's
+   * text is retained: rebuilding it would take several times its bytes.
    */
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;
@@ -146,7 +146,7 @@ export class CallReader {
     return new UsualCall(text, text.slice(idAt, idEnd), method, hash, place);
   }
 
-  /** Reads an array of parameters as `skipValue` does. */
+  /** Parses an array of parameters as `skipValue` does. */
   #readParams(at: number, budget: ScanBudget): Readonly<{ end: number; count: number; lastAt: number }> | undefined {
     const bytes = this.#bytes;
     budget.values -= 1;
@@ -213,7 +213,7 @@ export class CallReader {
     return this.#text === undefined ? this.#bytes.toString("latin1", start, end) : this.#text.slice(start, end);
   }
 
-  /** Returns the member of an envelope that the key at `at` names; the scanner has made sure that it is a string. */
+  /** Returns the envelope member whose key is at `at`; the scanner has verified that the key is a string. */
   #memberAt(at: number): Member | undefined {
     const bytes = this.#bytes;
     if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";

@@ -1,27 +1,27 @@
 import type { RpcError } from "../errors.ts";
 
-/** One call of a client. Its parts are slices of what came over the wire, as binary strings (one character a byte). */
+/** One call of a client. Its parts are slices of the received bytes, as binary strings (one character per byte). */
 export type Call = Readonly<{
-  /** JSON text of the id, byte for byte; undefined for a notification, which gets no answer. */
+  /** JSON text of the id, byte for byte; undefined for a notification, which gets no response. */
   id: string | undefined;
   method: string;
   /** JSON text of the parameters; undefined if absent or null. Any JSON value: whether it is an array is checked later. */
   params: string | undefined;
-  /** The {@link buildCallKey} of method and parameters as they are, if the call is known already. */
+  /** The {@link buildCallKey} of method and unchanged parameters, if already known. */
   key?: string;
-  /** The `hashKey` of that, if it is known. */
+  /** The `hashKey` of `key`, if known. */
   hash?: number;
-  /** Text of the call as it came, if that is byte for byte what `formatCall` writes of its parts. */
+  /** Received text of the call, if it is byte for byte the output of `formatCall` for its parts. */
   wire?: string;
-  /** Whole KiB of the call; absent below one. */
+  /** Size of the call in whole KiB; absent below one. */
   kib?: number;
 }>;
 
-/** Something other than a call in the place of a call; it gets an error with this id (JSON text). */
+/** An invalid value in place of a call; it gets an error with this id (JSON text). */
 export type BadCall = Readonly<{
   id: string;
   error: RpcError;
-  /** The limit that refused it, if one did. */
+  /** The limit that rejected it, if any. */
   limit?: "batch" | "message";
   kib?: number;
 }>;
@@ -31,24 +31,24 @@ export type Message =
   | Readonly<{ kind: "single"; call: Call | BadCall }>
   | Readonly<{ kind: "batch"; calls: readonly (Call | BadCall)[] }>;
 
-/** Whether this can only be answered with its error. */
+/** Whether the call is invalid, so that it only gets its error. */
 export function isBad(call: Call | BadCall): call is BadCall {
   return "error" in call;
 }
 
-/** Builds the key by which equal calls are recognised; `params` is the JSON text of an array. */
+/** Builds the key that identifies equal calls; `params` is the JSON text of an array. */
 export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
 }
 
-/** Bounds of one message. */
+/** Limits of one message. */
 export type MessageLimits = Readonly<{
-  /** Calls of a batch. */
+  /** Max calls of a batch. */
   batchItems: number;
-  /** Deepest nesting of arrays and objects. */
+  /** Max nesting depth of arrays and objects. */
   depth: number;
-  /** Bytes of one call: of a whole message, or of a batch's item. */
+  /** Max bytes of one call: of a whole message, or of a batch's item. */
   callBytes: number;
-  /** Values, keys and escaped characters of one call together. */
+  /** Max total of values, keys and escaped characters of one call. */
   callValues: number;
 }>;

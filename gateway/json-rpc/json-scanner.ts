@@ -1,9 +1,9 @@
 /**
- * A validating scanner over the bytes of JSON text (RFC 8259) that builds no values, so that neither key collisions,
- * `__proto__` keys nor deep nesting of a request cost more than its bytes. What costs more than its bytes, many small values, it counts.
+ * A validating scanner over the bytes of JSON text (RFC 8259) that builds no values, so that neither key collisions, `__proto__` keys nor
+ * deep nesting of a request cost more than its bytes. It counts what does cost more: many small values.
  */
 
-// Every file that scans has its own constants: imported ones, which V8 loads from their module, made a scan 4 to 8 % slower.
+// Every file that scans has its own constants: imported constants, which V8 loads from their module, made a scan 4 to 8 % slower.
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
@@ -13,23 +13,23 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Characters that may follow a backslash, besides `u`. */
+/** Characters allowed after a backslash, besides `u`. */
 const escapes: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
-/** Bytes that stand for themselves in a string. */
+/** Bytes that need no escape in a string. */
 const plain = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(code >= 0x20 && code !== quote && code !== backslash),
 );
 
-/** Longest run of white space that is read; a longer one is not JSON here. */
+/** Max run of white space; a longer run is treated as invalid JSON. */
 const spaceBytes = 65_536;
 
-/** Result of the scanner for text that is not JSON, and for text that exceeds its budget. */
+/** Scanner result for text that is not JSON, and for text that exceeds its budget. */
 export const notJson = -1;
 
 /**
- * Rest of a scan's budget: values, keys and escapes, of which each costs many times what a byte of a string does, and bytes up to
- * `endsAt`. A scan that ends with {@link notJson} and a negative count was over its budget.
+ * Remaining budget of a scan: values, keys and escapes, each of which costs many times a string byte, and bytes up to `endsAt`. A scan that
+ * returns {@link notJson} with a negative count exceeded its budget.
  */
 export type ScanBudget = { values: number; endsAt: number };
 
@@ -38,7 +38,7 @@ export function createAmpleBudget(): ScanBudget {
   return { values: 0x3fffffff, endsAt: 0x3fffffff };
 }
 
-/** Whether these ASCII characters stand at `at`. */
+/** Whether these ASCII characters are at offset `at`. */
 export function isAt(bytes: Uint8Array, at: number, characters: string): boolean {
   for (let index = 0; index < characters.length; index += 1) {
     if (bytes[at + index] !== characters.charCodeAt(index)) return false;
@@ -46,7 +46,10 @@ export function isAt(bytes: Uint8Array, at: number, characters: string): boolean
   return true;
 }
 
-/** Returns the offset of the first character at or after `at` that is not white space; after 64 KiB of it, of the next that is. */
+/**
+ * Returns the offset of the first character at or after `at` that is not white space; after 64 KiB of white space, the offset of the next
+ * white-space character.
+ */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   const end = at + spaceBytes;
   for (;;) {
@@ -57,7 +60,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Returns the offset of the first byte from `at` on, and before `until`, that does not stand for itself in a string. */
+/** Returns the offset of the first byte in `at`…`until` (exclusive) that does not represent itself in a string. */
 export function skipPlain(bytes: Uint8Array, at: number, until: number): number {
   while (at < until && plain[bytes[at] ?? 0] === 1) at += 1;
   return at;
@@ -73,14 +76,14 @@ export function skipString(bytes: Uint8Array, at: number, budget: ScanBudget): n
     const code = bytes[at];
     if (code === quote) return at + 1;
     budget.values = at > endsAt ? -1 : budget.values - 1;
-    // Else it is a control character, or the text's end.
+    // Otherwise it is a control character, or the end of the text.
     const end = code === backslash && budget.values >= 0 ? skipEscape(bytes, at + 1) : notJson;
     if (end === notJson) return notJson;
     at = end;
   }
 }
 
-/** Returns the offset after an escape, whose backslash stands before `at`, or {@link notJson}. */
+/** Returns the offset after an escape whose backslash precedes `at`, or {@link notJson}. */
 export function skipEscape(bytes: Uint8Array, at: number): number {
   const code = bytes[at] ?? 0;
   if (code === 0x75) {
@@ -96,7 +99,6 @@ function isHexDigit(code: number): boolean {
   return isDigit(code) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
 }
 
-/** Whether this is the code of a decimal digit. */
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
@@ -144,10 +146,10 @@ export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): numb
   return bytes[separator] === colon ? skipSpace(bytes, separator + 1) : notJson;
 }
 
-/** Deepest nesting that any setting allows. */
+/** Max nesting depth that any setting allows. */
 const mostDepth = 10_000;
 
-/** Closing brackets of the open containers. One array for all scans, because none begins within another. */
+/** Closing brackets of the open containers. All scans share one array, because scans never nest. */
 const closers = new Uint8Array(mostDepth);
 
 /**
@@ -178,7 +180,7 @@ export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budge
       at = skipScalar(bytes, at, budget);
       if (at === notJson) return notJson;
     }
-    // From the end of a value to the start of the next one in the innermost open container, closing those that end.
+    // Moves from the end of a value to the start of the next one in the innermost open container, closing completed containers.
     for (let isMore = false; open > 0 && !isMore;) {
       const closer = closers[open - 1];
       at = skipSpace(bytes, at);

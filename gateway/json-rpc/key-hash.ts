@@ -1,24 +1,24 @@
-/** Most characters of a key that are hashed from either end, so that a long one costs no more than its copy does. */
+/** Max characters hashed at each end of a key, so that hashing a long key costs no more than copying it. */
 const lookedAt = 256;
 
 /**
- * Hashed characters of a key, as bytes. A key is put together from other strings and cut out of other ones, and to read one character of such
- * a string takes several times as long as of a buffer.
+ * Hashed characters of a key, as bytes. Keys are concatenated from or sliced out of other strings, and reading a character of such a string
+ * takes several times as long as from a buffer.
  */
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);
 
 const space = 0x20;
-/** Bits of a hash: so many that it is a small integer to V8, which takes no memory besides the object that holds it. */
+/** Hash bits, few enough for a V8 small integer, which takes no memory besides the object that contains it. */
 const hashBits = 0x7fffffff;
 
 let lastKey = "";
 let lastHash = computeHash(lastKey);
 
 /**
- * Hashes a key (FNV-1a, 31 of its bits), a binary string that is taken four characters at a time. Long keys that differ in the middle alone
- * have the same hash: callers compare the keys as well, or can bear to be wrong. A read needs that of its key several times in a row: the last
- * one is remembered.
+ * Hashes a key (FNV-1a, 31 bits), a binary string that is processed four characters at a time. Long keys that differ only in the middle
+ * have the same hash: callers also compare the keys, or tolerate a collision. A read needs its key's hash several times in a row, so the
+ * last one is cached.
  */
 export function hashKey(key: string): number {
   if (key !== lastKey) {
@@ -29,8 +29,8 @@ export function hashKey(key: string): number {
 }
 
 /**
- * Hashes a key that was just put together, before it is requested: its two parts stand in the message, and the key itself need not be made
- * one piece of memory for it, which would be kept for as long as the call is in flight.
+ * Hashes a newly concatenated key before it is requested: both parts are in the message, so the key need not be flattened into one piece of
+ * memory that would stay for as long as the call is in flight.
  *
  * @param method Start of the key; a space follows, and then `params`.
  */
@@ -40,13 +40,13 @@ export function hashParts(key: string, method: string, params: string): void {
   lastKey = key;
 }
 
-/** Remembers a hash that is known for a key that was just put together, before it is requested. */
+/** Caches the known hash of a newly concatenated key before it is requested. */
 export function rememberHash(key: string, hash: number): void {
   lastKey = key;
   lastHash = hash;
 }
 
-/** Hashes the key of a call whose parameters stand in a message: neither key nor parameters need be strings for it. The name is short. */
+/** Hashes the key of a call whose parameters are in a message: neither key nor parameters need to be strings. The name is short. */
 export function hashCall(method: string, message: Buffer, paramsAt: number, paramsEnd: number): number {
   const { length: nameEnd } = method;
   for (let at = 0; at < nameEnd; at += 1) looked[at] = method.charCodeAt(at);

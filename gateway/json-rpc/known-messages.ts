@@ -2,24 +2,24 @@ import { buildCallKey, isBad, type Call, type Message, type MessageLimits } from
 import { isAt, isDigit } from "./json-scanner.ts";
 import { readMessage } from "./read-message.ts";
 
-/** Messages that are known at a time; a power of two. */
+/** Max cached messages; a power of two. */
 const places = 1_024;
-/** Longest message that is known again. */
+/** Max length of a cached message. */
 const knownBytes = 512;
-/** Most digits of an id that is a number without loss. */
+/** Max digits of a numeric id without precision loss. */
 const idDigits = 15;
 
 const zero = 0x30;
 const closeBrace = 0x7d;
-/** Beginning of most clients' calls, up to the id. */
+/** Start of most clients' calls, up to the id. */
 const idFirst = '{"jsonrpc":"2.0","id":';
-/** Texts before and after the id of a call that ends with it. */
+/** Texts before and after the id of a call whose last member is the id. */
 const idLast = '"id":';
 const versionLast = ',"jsonrpc":"2.0"}';
 
-/** A call that was read, with its message's text, in which the digits of the id vary. */
+/** A parsed call with its message's text, in which only the id's digits vary. */
 type KnownMessage = Readonly<{
-  /** In their own memory: a part of the pool that small buffers share would keep all of that pool alive. */
+  /** In its own memory: a slice of the pool that small buffers share would keep the whole pool alive. */
   bytes: Uint8Array;
   idStart: number;
   idEnd: number;
@@ -30,17 +30,17 @@ type KnownMessage = Readonly<{
   isWire: boolean;
 }>;
 
-/** Reads messages, as {@link readMessage} does. */
+/** Parses messages, as {@link readMessage} does. */
 export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
 
 /**
- * Creates a reader that recognises a call that differs from an earlier one by nothing but its id, a plain integer. A client sends
- * the same again and again: its call need not be scanned each time, and its texts are the same strings each time, which are
- * found in maps without a look at their characters. What comes for the second time is remembered; each place has the latest.
+ * Creates a reader that recognises a call that differs from an earlier one only in its id, a plain integer. Clients repeat the same calls:
+ * a known call is not scanned again, and its texts are the same string objects each time, which maps find without comparing characters. A
+ * message is cached on its second arrival; each slot contains the latest.
  */
 export function createMessageReader(): MessageReader {
   const known: (KnownMessage | undefined)[] = Array.from({ length: places });
-  /** Hashes of earlier messages, so that one that never comes again costs no memory. */
+  /** Hashes of earlier messages, so that a message that never repeats costs no memory. */
   const seen = new Uint32Array(places);
   let limitsOfAll: MessageLimits | undefined;
 
@@ -68,7 +68,7 @@ export function createMessageReader(): MessageReader {
   };
 }
 
-/** Returns the start of an id that is a plain integer, in one of the usual places of a call; -1 if there is none. */
+/** Returns the start of a plain integer id in one of its usual positions in a call; -1 if there is none. */
 function findIdStart(body: Buffer): number {
   if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
   let end = body.length - 1;
@@ -79,7 +79,7 @@ function findIdStart(body: Buffer): number {
   return isAt(body, start - idLast.length, idLast) && isId(body, start) ? start : -1;
 }
 
-/** Whether the digits here are an integer as it is written back: without a leading zero, and exact as a number. */
+/** Whether the digits here are a canonical integer: without a leading zero, and exact as a number. */
 function isId(body: Buffer, start: number): boolean {
   const length = findDigitsEnd(body, start) - start;
   return length === 1 || (length > 1 && length <= idDigits && body[start] !== zero);
@@ -124,8 +124,8 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
 }
 
 /**
- * Builds the message to remember; undefined if it is not a call, or its id is not read from the digits here. A second "id" may follow
- * the first one, so that the message is read with another id in this place: it comes back, or this is not where the id is read.
+ * Builds the message to cache; undefined if it is not a call, or its id is not parsed from the digits here. A second "id" may follow the
+ * first one, so the message is parsed again with another id in this position: if the call does not get that id, its id is elsewhere.
  */
 function buildKnownMessage(
   message: Message,

@@ -1,21 +1,20 @@
 import { isAt } from "./json-scanner.ts";
 
-/** Names that are known at a time; a power of two. */
+/** Max cached names; a power of two. */
 const places = 64;
-/** Longest name that is known again. */
+/** Max length of a cached name. */
 const longest = 64;
 const quote = 0x22;
 
-/** Characters of a method's name that stand for themselves in JSON. */
+/** Characters of a method name that need no escape in JSON. */
 const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
 
-/** The latest names; all callers' calls share them, because a name says nothing of who sent it. */
+/** The latest names; all callers share them, because a name reveals nothing about its sender. */
 const known: (string | undefined)[] = Array.from({ length: places });
 
 /**
- * Reads the name in the JSON string at `at`, if it is short and written without an escape, as every method's is; undefined for any other. A name
- * that came before is the same string each time: what is cut out of a message keeps all of it alive, and has to be hashed to be
- * found in a map.
+ * Reads the name in the JSON string at `at`, if it is short and contains no escape, as every method's name; otherwise undefined. A known
+ * name is the same string object each time: a slice of a message would keep the whole message alive and need hashing for each map lookup.
  */
 export function readName(bytes: Buffer, at: number): string | undefined {
   if (bytes[at] !== quote) return undefined;

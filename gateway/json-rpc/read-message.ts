@@ -6,15 +6,15 @@ import { skipSpace } from "./json-scanner.ts";
 
 const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcErrors.parse } };
 
-/** A message that is being read: a batch call by call, so that something else can be done between two calls of a long one. */
+/** A message being parsed: a batch is parsed call by call, so that other work can run between two calls of a long one. */
 export type MessageReading = Readonly<{
-  /** Reads on, a call at a time; undefined while there are more. Not to be called again after that. */
+  /** Parses the next call; returns undefined while there are more. Must not be called after it returns a message. */
   next: () => Message | undefined;
 }>;
 
 /**
- * Reads a JSON-RPC 2.0 message: one call or a batch. Never throws; what is not a call becomes the error that geth's `rpc`
- * package returns for it. Of equal keys in an envelope the last counts, as in geth; the node never sees the earlier ones.
+ * Parses a JSON-RPC 2.0 message: one call or a batch. Never throws; an invalid call becomes the error that geth's `rpc` package returns for
+ * it. Of duplicate keys in an envelope the last counts, as in geth; the node never sees the earlier ones.
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {
   const reading = beginMessage(body, limits);
@@ -24,12 +24,12 @@ export function readMessage(body: Buffer, limits: MessageLimits): Message {
   }
 }
 
-/** Whether a message is a batch, if it is valid at all. */
+/** Whether a message, if valid, is a batch. */
 export function isBatch(body: Buffer): boolean {
   return body[skipSpace(body, 0)] === 0x5b;
 }
 
-/** Begins to read a message in steps, none of which takes longer than one call of the largest size. */
+/** Starts to parse a message in steps, none of which takes longer than one call of the max size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
   const isOne = !isBatch(body);
   if (isOne && body.length > limits.callBytes) return read(refuseSize(limits));
@@ -49,14 +49,16 @@ function refuseSize(limits: MessageLimits): Message {
   return { kind: "single", call: { id: "null", error: callTooLarge(limits), limit: "message" } };
 }
 
-/** Reads a batch, one call at a time. A batch of which any part can't be read is refused as a whole. */
+/** Parses a batch one call at a time. A batch with any unparsable part is rejected as a whole. */
 class BatchReading {
   readonly #reader: CallReader;
   readonly #limits: MessageLimits;
   readonly #calls: (Call | BadCall)[] = [];
   #hasBegun = false;
 
-  /** @param reader Stands at the batch's opening bracket. */
+  /**
+   * @param reader Is at the batch's opening bracket.
+   */
   constructor(reader: CallReader, limits: MessageLimits) {
     this.#reader = reader;
     this.#limits = limits;

@@ -8,12 +8,12 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Deepest nesting that is read in the node's answers. */
+/** Max nesting depth parsed in the node's responses. */
 const depth = 512;
 
 /**
- * Reads the members of a JSON object as slices of its text, by their keys as written; of equal keys the last. Undefined if the
- * text, a binary string, is not a JSON object, or has more than `mostMembers`.
+ * Reads the members of a JSON object as slices of its text, by their raw keys; of duplicate keys the last. Undefined if the text, a binary
+ * string, is not a JSON object, or has more than `mostMembers` members.
  */
 export function readObject(
   text: string,
@@ -41,8 +41,8 @@ export function readObject(
 }
 
 /**
- * Finds the element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. Accepted text
- * is only walked over.
+ * Finds the element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. Accepted
+ * text is skipped without validation.
  */
 export function findElement(array: string, index: number): string | undefined {
   let place = 0;

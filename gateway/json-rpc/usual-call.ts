@@ -1,6 +1,6 @@
 import type { Call } from "./call.ts";
 
-/** Offsets of a call in the text of its message. */
+/** Offsets of a call in its message's text. */
 export type CallPlace = Readonly<{
   startsAt: number;
   endsAt: number;
@@ -11,8 +11,8 @@ export type CallPlace = Readonly<{
 }>;
 
 /**
- * A call of a batch that is written as most are: byte for byte what `formatCall` writes of its parts, with a plain integer as its id. Its texts are
- * cut out of the message's when they are wanted, which for most calls is never.
+ * A call of a batch in the usual form: byte for byte the output of `formatCall` for its parts, with a plain integer as id. Its texts are
+ * sliced from the message lazily, which for most calls means never.
  */
 export class UsualCall implements Call {
   readonly id: string;
@@ -59,7 +59,7 @@ export class UsualCall implements Call {
     return this.text.slice(this.startsAt, this.endsAt);
   }
 
-  /** Whether the parameter at `index` is the last one, and is this JSON text. */
+  /** Whether the parameter at `index` is the last one and equals this JSON text. */
   hasLastParam(index: number, json: string): boolean {
     const isLast = this.#paramsCount === index + 1 && this.endsAt - 2 - this.#lastParamAt === json.length;
     return isLast && this.text.startsWith(json, this.#lastParamAt);

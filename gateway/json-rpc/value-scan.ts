@@ -17,12 +17,12 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Part of the text at the scan's offset: a value's start, the middle of a string that is a value or a key, or what follows a value. */
+/** State at the scan's offset: a value's start, inside a string that is a value or a key, or after a value. */
 type Place = "value" | "string" | "key" | "next";
 
 /**
- * Scans JSON values, one after another, as `skipValue` does, but in steps: for values that are so long that everything else would wait. The
- * text is trusted, and bounded by its reader.
+ * Scans JSON values one by one, as `skipValue` does, but in steps, for values so long that they would block everything else. The text is
+ * trusted, and its reader limits it.
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;
@@ -33,25 +33,27 @@ export class ValueScan {
   #at = 0;
   #place: Place = "value";
 
-  /** @param maxDepth Deepest nesting of a value. */
+  /**
+   * @param maxDepth Max nesting depth of a value.
+   */
   constructor(bytes: Uint8Array, maxDepth: number) {
     this.#bytes = bytes;
     this.#closers = new Uint8Array(maxDepth);
   }
 
-  /** Begins with the value that starts at `at`, with no white space before it. */
+  /** Starts with the value at `at`, with no white space before it. */
   begin(at: number): void {
     this.#at = at;
     this.#open = 0;
     this.#place = "value";
   }
 
-  /** Offset that the scan has reached. */
+  /** Current offset of the scan. */
   get at(): number {
     return this.#at;
   }
 
-  /** Scans on for about so many bytes. Returns undefined if there is more, else the offset after the value, or {@link notJson}. */
+  /** Continues the scan for about `stepBytes` bytes. Returns undefined if there is more, else the offset after the value, or {@link notJson}. */
   step(stepBytes: number): number | undefined {
     const until = this.#at + stepBytes;
     while (this.#at < until) {
@@ -75,7 +77,7 @@ export class ValueScan {
       return true;
     }
     if (code === openBrace || code === openBracket) return this.#openContainer(code);
-    // A scalar: nothing nests in it.
+    // A scalar: it contains no nesting.
     const end = skipValue(bytes, this.#at, 0, this.#budget);
     this.#place = "next";
     if (end !== notJson) this.#at = end;
@@ -96,7 +98,7 @@ export class ValueScan {
     return this.#beginEntry(closer);
   }
 
-  /** Begins a member with its key, or an element with its value. */
+  /** Starts a member at its key, or an element at its value. */
   #beginEntry(closer: number | undefined): boolean {
     this.#place = "value";
     if (closer !== closeBrace) return true;

@@ -1,21 +1,21 @@
 import type { AnswerSource } from "../answers/answer-sink.ts";
 
-/** Headers of an answer by name, in the order in which they are sent; node:http and the fast path send the same. */
+/** Headers of a response by name, in sending order; node:http and the fast path send the same. */
 export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
 
-/** Name of the header with an answer's origin. */
+/** Name of the header with a response's origin. */
 export const sourceHeader = "X-Gatehouse-Source";
 
 /** Name of the header with the age of the node's latest block, in whole seconds. */
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
-/** Builds the headers that follow an answer's own while the node's latest block is older than `reportAfterMs`. */
+/** Builds the headers that follow a response's own while the node's latest block is older than `reportAfterMs`. */
 export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): AnswerHeaders {
   if (blockAgeMs === undefined || blockAgeMs <= reportAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
 
-/** Builds the headers of an answer whose length is known. */
+/** Builds the headers of a response of known length. */
 export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -24,7 +24,7 @@ export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): An
   ];
 }
 
-/** Builds the headers of an answer that a limit made. */
+/** Builds the headers of a response caused by a limit. */
 export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -34,7 +34,7 @@ export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: numb
   ];
 }
 
-/** Builds the headers of an answer that is streamed; without a length node:http chunks it. */
+/** Builds the headers of a streamed response; without a length, node:http sends it chunked. */
 export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
   if (lengthBytes !== undefined) return buildWholeHeaders(source, lengthBytes);
   return [

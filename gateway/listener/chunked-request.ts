@@ -1,20 +1,20 @@
 import { readHeaderLines } from "./header-lines.ts";
 
-/** Longest line of a chunk's size that is read here, with its extensions and its end. */
+/** Max length of a chunk-size line that is parsed here, with its extensions and line end. */
 const sizeLineBytes = 256;
-/** Most bytes of all the extensions of one body. */
+/** Max total bytes of the extensions of one body. */
 const extensionBytes = 8_192;
-/** Longest trailer section that is read here, with the empty line that ends it. */
+/** Max length of a trailer section that is parsed here, with the empty line that ends it. */
 const trailerBytes = 4_096;
 const token = "[\\w!#$%&'*+.^`|~-]+";
-/** A size, and extensions, which mean nothing here (RFC 9112, section 7.1.1). */
+/** A size, and extensions, which are ignored (RFC 9112, section 7.1.1). */
 const sizeLine = new RegExp(`^[0-9a-fA-F]{1,8}(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)*\r\n$`);
 const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
 const carriageReturn = 0x0d;
 const newline = 0x0a;
 const headEnd = "\r\n\r\n";
 
-/** A chunked body as far as it was read: `partial`, more is to come; `odd`, not of the form that is read here; `wasteful`, see {@link isWasteful}. */
+/** A chunked body as parsed so far: `partial`: more is to come; `odd`: not in a form that is parsed here; `wasteful`: see {@link isWasteful}. */
 export type ChunkedReading =
   | Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>
   | Readonly<{ kind: "partial" }>
@@ -26,8 +26,8 @@ const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
 
 /**
- * Reads the chunked body of a request that begins at `startsAt` of its bytes (RFC 9112, section 7.1). Extensions of chunks are passed over,
- * and trailers dropped, if they can't be taken for anything else. Called again with more bytes, it continues where it was.
+ * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions are skipped, and trailers
+ * dropped, if they are unambiguous. Called again with more bytes, it continues where it stopped.
  */
 export class ChunkedRequest {
   readonly #startsAt: number;
@@ -37,7 +37,9 @@ export class ChunkedRequest {
   #chunks = 0;
   #extensionBytes = 0;
 
-  /** @param limitBytes Most bytes of the body; a longer one is odd. */
+  /**
+   * @param limitBytes Max bytes of the body; a longer one is odd.
+   */
   constructor(startsAt: number, limitBytes: number) {
     this.#startsAt = startsAt;
     this.#at = startsAt;
@@ -71,7 +73,7 @@ export class ChunkedRequest {
     return isShort && sizeLineStart.test(bytes.toString("latin1", this.#at));
   }
 
-  /** Reads the end after the last chunk's line: nothing but an empty line, or trailers and one. */
+  /** Parses the end after the last chunk's line: an empty line, optionally preceded by trailers. */
   #readEnd(bytes: Buffer, startsAt: number): ChunkedReading {
     if (bytes.length < startsAt + 2) return partial;
     if (bytes[startsAt] === carriageReturn && bytes[startsAt + 1] === newline) return this.#whole(bytes, startsAt + 2);
@@ -79,12 +81,12 @@ export class ChunkedRequest {
     const end = section.indexOf(headEnd);
     if (end === -1) return section.length < trailerBytes ? partial : odd;
     const trailers = readHeaderLines(section.slice(0, end + headEnd.length), bytes.subarray(startsAt), 0);
-    // A trailer that would mean something in a head is for node:http to judge.
+    // node:http decides on a trailer that would be meaningful in a head.
     if (trailers === undefined || Object.values(trailers).some((value) => value !== undefined)) return odd;
     return this.#whole(bytes, startsAt + end + headEnd.length);
   }
 
-  /** Goes over the sizes once more, so that nothing is kept of each of many small chunks. */
+  /** Parses the sizes a second time, so that no state per chunk is retained for many small chunks. */
   #whole(bytes: Buffer, endsAt: number): ChunkedReading {
     const body = Buffer.allocUnsafeSlow(this.#length);
     let at = this.#startsAt;
@@ -99,14 +101,14 @@ export class ChunkedRequest {
   }
 }
 
-/** Chunks of one body that may be of any size: a caller that writes a call token by token sends a few thousand. */
+/** Number of chunks per body that may be of any size: a caller that writes a call token by token sends a few thousand. */
 export const freeChunks = 4_096;
-/** Fewest bytes that chunks beyond them have on average. */
+/** Min average bytes of the chunks beyond `freeChunks`. */
 export const leastBytes = 64;
 
 /**
- * Whether a body comes in chunks so small that reading them takes far longer than its bytes are worth: each one costs node:http about a
- * microsecond, a byte of a body about a nanosecond.
+ * Whether a body's chunks are so small that reading them costs far more than their bytes: each chunk costs node:http about a microsecond, a
+ * byte of a body about a nanosecond.
  */
 export function isWasteful(chunks: number, bodyBytes: number): boolean {
   return chunks > freeChunks && bodyBytes < chunks * leastBytes;

@@ -1,14 +1,14 @@
 import type { Socket } from "node:net";
 
-/** Time without progress after which a connection that is being closed is no longer waited for. */
+/** Time without progress after which a closing connection is destroyed. */
 const closingMs = 1_000;
 
 /**
- * Closes both sides of a connection after the bytes written so far and a last answer, a binary string, if there is one. It closes both because
- * a client need not answer the end of one with its own.
+ * Closes both sides of a connection after the bytes written so far and an optional last response, a binary string. It closes both because a
+ * client need not respond to a half-close with its own.
  */
 export function endConnection(socket: Socket, answer: string | undefined): void {
-  // With nothing to wait for it is closed at once: to end this side first would be one more call of the system for the same.
+  // With nothing to wait for, it closes at once: ending this side first would be an extra system call for the same result.
   if (answer === undefined && socket.writableLength === 0) {
     socket.destroy();
     return;

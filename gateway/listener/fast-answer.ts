@@ -9,33 +9,33 @@ import {
 } from "./answer-head.ts";
 import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 
-/** Interim answer for a client that waits for it before it sends its body, as node:http writes it. */
+/** Interim response for a client that waits for it before sending its body, as node:http writes it. */
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/** Properties that the head of any answer depends on. */
+/** Properties that affect the head of every response. */
 export type FastAnswerContext = Readonly<{
-  /** Lines of the first headers, each with its line end. */
+  /** Lines of the leading headers, each with its line end. */
   extraHeaders: string;
-  /** Whether the connection closes after it, whether or not the listener stops. */
+  /** Whether the connection closes after the response, even if the listener does not stop. */
   isLast: boolean;
-  /** Whether the client takes a body in chunks; if not, a body of unknown length ends with the connection. */
+  /** Whether the client accepts chunked bodies; if not, closing the connection ends a body of unknown length. */
   mayChunk: boolean;
 }>;
 
-/** Heads of answers as the fast path writes them: byte for byte what node:http writes for the same headers. */
+/** Response heads of the fast path: byte for byte the output of node:http for the same headers. */
 export type FastAnswerHeads = Readonly<{
   whole: (source: AnswerSource, lengthBytes: number, context: FastAnswerContext) => string;
   refused: (retryAfterSeconds: number, lengthBytes: number, context: FastAnswerContext) => string;
   stream: (source: AnswerSource, lengthBytes: number | undefined, context: FastAnswerContext) => string;
-  /** A whole refusal, with its text; its headers are not those of an answer to a call. */
+  /** A complete rejection, with its text; its headers differ from those of a call's response. */
   refusal: (error: HttpError, context: FastAnswerContext) => string;
-  /** The answer to a health check, or to a browser's preflight. */
+  /** The response to a health check, or to a browser's preflight. */
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastAnswerContext) => string;
 }>;
 
 /**
- * Sources of what heads say besides the answer: the time in milliseconds since 1970, the headers that follow an answer's own, and whether the
- * listener is about to stop, so that every connection closes after its answer.
+ * Sources of the other content of heads: the time in milliseconds since 1970, the headers that follow a response's own, and whether the
+ * listener is about to stop, so that every connection closes after its response.
  */
 export type FastAnswerHeadsDependencies = Readonly<{
   wallClock: () => number;
@@ -43,15 +43,15 @@ export type FastAnswerHeadsDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
-/** Creates heads. `keepAliveMs` is node:http's keep-alive timeout as well. Age and date are made once a second. */
+/** Creates heads. `keepAliveMs` is also node:http's keep-alive timeout. Age and date are updated once a second. */
 export function createFastAnswerHeads(
   keepAliveMs: number,
   { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
 ): FastAnswerHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  /** Heads by source, for what else the last answer had: most have no extra headers, and within a second all end alike. */
+  /** Heads by source, for the extra headers and tail of the last response: most have no extra headers, and within a second all tails are the same. */
   const wholes = new Map<AnswerSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
-  /** Second for which the tails were made. */
+  /** Start of the second for which the tails were built. */
   let madeSince = Number.POSITIVE_INFINITY;
   let made = { last: "", kept: "" };
   let madeWithAge = made;
@@ -59,7 +59,7 @@ export function createFastAnswerHeads(
 
   const renew = () => {
     const now = wallClock();
-    // The wall's clock may be set back.
+    // The wall clock may be set back.
     if (now >= madeSince && now < madeSince + 1_000) return;
     madeSince = Math.floor(now / 1_000) * 1_000;
     const age = formatHeaderLines(ageHeaders());
@@ -84,7 +84,7 @@ export function createFastAnswerHeads(
     wholes.set(source, { extraHeaders, end, heads });
     return heads;
   };
-  /** Returns the head of a refusal up to the date: nearly always the same one is requested. */
+  /** Returns the head of a rejection up to the date; cached, because nearly all requests are for the same one. */
   const refusalStart = (error: HttpError) => {
     if (refused.status !== error.status || refused.text !== error.text) {
       const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;

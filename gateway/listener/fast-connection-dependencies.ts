@@ -8,7 +8,7 @@ import type { FastAnswerHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
 import type { PeerFacts } from "../callers/request-facts.ts";
 
-/** Times that a fast connection waits for its client, in ms; `requestTimeoutMs` for the whole of a request. */
+/** Timeouts of a fast connection, in ms; `requestTimeoutMs` covers a whole request. */
 export type FastConnectionWaits = Readonly<{
   idleTimeoutMs: number;
   requestTimeoutMs: number;
@@ -20,7 +20,7 @@ export type FastConnectionDependencies = FastRequestRules &
     heads: FastAnswerHeads;
     outbox: Outbox;
     memory: MemoryBudget;
-    /** The address that a client's memory counts for. */
+    /** Returns the address that a client's memory is counted for. */
     addressOf: (peer: PeerFacts) => string;
     identify: Identify;
     handle: MessageHandler;
@@ -29,8 +29,8 @@ export type FastConnectionDependencies = FastRequestRules &
     waits: FastConnectionWaits;
     /** Milliseconds of a clock that advances right before `expire` is called. */
     clock: () => number;
-    /** Passes the connection, with bytes that were read but not answered, to node:http for good. */
+    /** Passes the connection, with its unanswered bytes, to node:http permanently. */
     handOver: (socket: Socket, unread: Buffer) => void;
-    /** Called once, when the connection is closed or passed on. */
+    /** Called once, when the connection is closed or passed to node:http. */
     closed: () => void;
   }>;

@@ -19,29 +19,29 @@ import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "./held-requests.ts";
 
-/** Bytes that may come during an answer before the connection is no longer read; a read that long has more behind it, as a rule. */
+/** Max bytes buffered during a response before reading pauses; and the read size that usually means that more data is pending. */
 const [earlyBytes, longRead] = [65_536, 16_384];
 
 /**
- * A client's connection on the raw socket, for as long as it sends well-formed requests to the root path. At anything else it goes to node:http, with the
- * bytes that were not answered. Nothing of a client's request is ever passed on: the node gets requests that the gateway writes.
+ * A client's connection on the raw socket, while it sends well-formed requests to the root path. On anything else, the connection passes to
+ * node:http with its unanswered bytes. Client requests are never forwarded: the gateway writes its own to the node.
  */
 export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
   readonly #dependencies: FastConnectionDependencies;
   readonly #requests: FastRequests;
-  /** Address that its memory and its turns count for. */
+  /** Address that its memory and its rounds are counted for. */
   readonly #address: () => string;
   readonly #sink: AnswerSink;
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   #isBusy = false;
   #flow: AnswerFlow | undefined;
-  /** Bytes that were read and not answered: whole requests that came at once, or the start of one. */
+  /** Unanswered bytes: complete pipelined requests, or the start of one. */
   readonly #unread: HeldRequests;
   #context: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
-  /** Wait while others have their turns, before more is read or answered. */
+  /** Waits for other callers' rounds before it reads or answers more. */
   readonly #turn: TurnWait;
   #hasEnded = false;
   #isGone = false;
@@ -76,7 +76,7 @@ export class FastConnection implements ConnectionServer {
     this.#reads = divertReads(socket, (bytes) => this.#receive(bytes));
   }
 
-  /** Returns the connection's standing; unsent bytes count as an answer in progress. */
+  /** Returns the connection's state; unsent bytes count as a response in progress. */
   standing(): ConnectionStanding {
     return this.#wait.standing(this.#isBusy || this.#isSending || this.#turn.isWaiting);
   }
@@ -86,7 +86,7 @@ export class FastConnection implements ConnectionServer {
     else this.#backlog.afterAll(() => this.#leave());
   }
 
-  /** Ends the connection if it has been idle for too long, or its client does not take its answer. */
+  /** Closes the connection if it was idle for too long, or its client reads its response too slowly. */
   expire(now: number): void {
     if (this.#isGone) return;
     const over = this.#isBusy || this.#isSending ? undefined : this.#wait.over(now);
@@ -102,31 +102,31 @@ export class FastConnection implements ConnectionServer {
     if (this.#isGone) return false;
     this.#wait.noteActivity();
     if (this.#isBusy && this.#context.isLast) {
-      // Nothing may follow a last request; who sends more is cut off, as node:http does it.
+      // Nothing may follow a last request; a client that sends more is cut off, as in node:http.
       if (!isBlank(bytes)) this.#socket.destroy();
       return true;
     }
     this.#unread.borrow(bytes);
     if (!this.#backlog.isWaiting && !this.#turn.isWaiting) {
       if (!this.#isBusy) this.#serve(false);
-      // A socket that has much to read is read again and again in one turn of the event loop.
+      // A socket with much pending data is read repeatedly in one event loop tick.
       if (bytes.length >= longRead && !this.#isGone) this.#turn.waitIfOver(this.#address);
     }
     this.#unread.own();
     return this.#mayRead();
   }
 
-  /** Answers the requests that have been read, until one waits for its answer or is not whole, or the client takes nothing. */
+  /** Serves the received requests until one waits for its response or is incomplete, or the client stops reading. */
   #serve(isOwnTurn: boolean): void {
     if (this.#isServing) return;
     this.#isServing = true;
     for (let mayBegin = isOwnTurn; this.#unread.length > 0 && this.#mayServe(); mayBegin = false) {
       if (!this.#serveNext(mayBegin)) break;
-      // One request is answered as it comes; what came behind it is work that others may come before.
+      // One request is answered on arrival; pipelined ones after it yield to other callers.
       if (this.#unread.length > 0) this.#turn.waitIfOver(this.#address);
     }
     this.#isServing = false;
-    // What may not be held is node:http's to refuse, once the answers before it are out.
+    // node:http rejects what exceeds the memory limit, after the previous responses are sent.
     if (!this.#unread.count() && this.#mayServe()) this.#handOver(this.#unread.bytes);
   }
 
@@ -134,7 +134,7 @@ export class FastConnection implements ConnectionServer {
     return !this.#turn.isWaiting && !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Serves the next request. Returns whether it was whole, and begun. */
+  /** Serves the next request. Returns whether it was complete and was started. */
   #serveNext(mayBegin: boolean): boolean {
     const { bytes } = this.#unread;
     const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
@@ -146,7 +146,7 @@ export class FastConnection implements ConnectionServer {
     if (request.kind === "odd") this.#handOver(bytes);
     if (request.kind === "wasteful") this.#leave(formatRawRefusal(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
-    // Whose turn it is, is known by its head alone: many callers come over a proxy's connection.
+    // Only the request's head identifies the caller: a proxy's connection carries many callers.
     if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
     this.#requests.consumed();
     this.#unread.drop(request.endsAt);
@@ -165,7 +165,7 @@ export class FastConnection implements ConnectionServer {
     return void holdUntil(this.#memory, late.body.length, identity).then((known) => this.#answerLate(known, late));
   }
 
-  /** Answers after a wait. An answer that is there at once must not begin the next request before this one's flow is noted. */
+  /** Responds after a wait. A synchronous response must not start the next request before this one's flow is recorded. */
   #answerLate(identity: CallerIdentity, request: FastRequest): void {
     this.#isServing = true;
     this.#answer(identity, request);
@@ -202,13 +202,13 @@ export class FastConnection implements ConnectionServer {
     if (this.#mayRead()) this.#reads.resume();
   }
 
-  /** Whether more may come: not while as much as may come early waits behind an answer, nor to a client that takes nothing. */
+  /** Whether to read more: not while the buffer for early bytes is full behind a response, nor while the client reads nothing. */
   #mayRead(): boolean {
     const hasRoom = !this.#isBusy || this.#unread.length <= earlyBytes;
     return hasRoom && !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Closes the connection after the bytes written so far, and after a last answer. */
+  /** Closes the connection after the bytes written so far and an optional last response. */
   #leave(answer?: string): void {
     this.#isGone = true;
     this.#dependencies.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
@@ -225,7 +225,7 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies.handOver(this.#socket, Buffer.from(unread));
   }
 
-  /** Ends a connection whose client has sent its last: the rest of a request will never come. A whole one that waits has its turn first. */
+  /** Closes a connection whose client has ended its side: the rest of a partial request will never arrive. A complete waiting request is served first. */
   #end(): void {
     this.#dependencies.outbox.flush();
     if (this.#wait.isUnfinished) this.#leave(badRequest);

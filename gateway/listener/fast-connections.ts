@@ -29,13 +29,13 @@ export type FastPathDependencies = Readonly<{
   ageHeaders: () => AnswerHeaders;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isDraining: () => boolean;
-  /** The listener's connections, of which some are the fast path's. */
+  /** The listener's connections, including those of the fast path. */
   connections: ListenerConnections;
 }>;
 
 /**
- * Puts the fast path in front of a node:http server: it gets every new connection first, and the server those that the fast path
- * passes on. Call it before the server listens. Disposing of it ends the looks at its connections, not the connections.
+ * Installs the fast path in front of a node:http server: it gets every new connection first and passes on those it can't serve. Call it
+ * before the server listens. Disposal stops its timeout checks, but does not close its connections.
  */
 export function serveFastConnections(
   server: Server,

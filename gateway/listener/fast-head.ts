@@ -3,10 +3,10 @@ import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
 import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 
-/** Framing of a request's body, which shows its end (RFC 9112, section 6). */
+/** Framing of a request's body, which determines its end (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;
 
-/** Methods of the requests that the fast path answers. */
+/** Request methods that the fast path serves. */
 export type FastMethod = "POST" | "GET" | "HEAD" | "OPTIONS";
 
 /** The parts of a request's head that the fast path uses. */
@@ -20,20 +20,20 @@ export type FastHead = Readonly<{
   traceContext: TraceContext | undefined;
   requestId: string | undefined;
   origin: string | undefined;
-  /** Host of an absolute target, or else of the header, which HTTP/1.0 may lack. */
+  /** Host of an absolute target, or else of the header, which may be absent in HTTP/1.0. */
   host: string | undefined;
   /** Whether the client waits for 100 Continue before it sends the body (RFC 9110, section 10.1.1). */
   isAwaited: boolean;
-  /** Whether the connection ends with the answer (RFC 9112, section 9.3). */
+  /** Whether the connection closes after the response (RFC 9112, section 9.3). */
   isLast: boolean;
 }>;
 
-/** HTTP version of a request: an answer to HTTP/1.0 may not come in chunks, and its connections are kept only on request. */
+/** HTTP version of a request: a response to HTTP/1.0 must not be chunked, and its connections stay open only on request. */
 export type HttpVersion = "1.0" | "1.1";
 
 type RequestLine = Readonly<{ method: FastMethod; version: HttpVersion; targetHost: string | undefined }>;
 
-/** Members of Connection that leave a connection of HTTP/1.1 open: all but one. An upgrade that is offered is ignored (RFC 9110, section 7.8). */
+/** Connection options that leave an HTTP/1.1 connection open: all but one. An offered upgrade is ignored (RFC 9110, section 7.8). */
 const keptConnection = /^[\w!#$%&'*+.^`|~-]+(?: ?, ?[\w!#$%&'*+.^`|~-]+)*$/;
 const closed = /(?:^|[ ,])close(?:$|[ ,])/i;
 
@@ -44,7 +44,7 @@ const requestLines: ReadonlyMap<string, RequestLine> = new Map(
     versions.map((version) => [`${method} / HTTP/${version}\r\n`, { method, version, targetHost: undefined }] as const),
   ),
 );
-/** The same with a query, which means nothing here (some clients put a name or a key in it), or with an absolute target. */
+/** The same with a query, which is ignored (some clients put a name or a key in it), or with an absolute target. */
 const query = String.raw`\?[\w.~!$&'()*+,;=:@%/?-]*`;
 const otherLine = new RegExp(
   String.raw`^(?<method>POST|GET|HEAD|OPTIONS) (?:(?<host>https?://[\w.-]+(?::\d{1,5})?)(?:/(?:${query})?)?|/${query}) HTTP/(?<version>1\.[01])\r\n$`,
@@ -53,21 +53,21 @@ const otherStart = new RegExp(
   String.raw`^(?:POST|GET|HEAD|OPTIONS) (?:/${query}(?: |$)|h(?:t(?:t(?:ps?(?::/?)?)?)?)?$|https?://[\w.:-]*(?:/(?:${query})?)?(?: |$))`,
 );
 
-/** Longest head that the fast path reads. */
+/** Max head size that the fast path parses. */
 export const fastHeadBytes = 16_384;
 
 const length = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Whether the first bytes of a request may be the start of one for the fast path. */
+/** Whether the first bytes of a request may start one for the fast path. */
 export function mayBeFast(start: string): boolean {
   for (const line of requestLines.keys()) if (line.startsWith(start) || start.startsWith(line)) return true;
   return otherStart.test(start);
 }
 
 /**
- * Reads the head of a well-formed request to `/`, with any query: a POST of JSON with one framing, or a GET, HEAD or OPTIONS without a body.
- * Headers that mean nothing to the gateway are passed over, whatever they are. Undefined for every other head: another path or type, a
- * WebSocket's upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line; `bytes` begin with the same head.
+ * Parses the head of a well-formed request to `/`, with any query: a POST of JSON with exactly one framing, or a GET, HEAD or OPTIONS
+ * without a body. Headers without meaning to the gateway are skipped, whatever they contain. Undefined for every other head: another path
+ * or type, a WebSocket upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line; `bytes` start with the same head.
  */
 export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): FastHead | undefined {
   const firstEnd = head.indexOf("\r\n") + 2;
@@ -80,7 +80,7 @@ export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): F
   const framing = readFraming(headers, version);
   if (framing === undefined || isKept === undefined || (host === undefined && version === "1.1")) return undefined;
   if (expect !== undefined && !(version === "1.1" && isKept && isContinued(expect, framing))) return undefined;
-  // A request without a body gets no 100 Continue, and node:http ends some of those connections.
+  // A request without a body gets no 100 Continue, and node:http closes some of those connections.
   if (method === "POST" ? !isJsonRpcType(headers["content-type"]) : !isEmpty(framing) || expect !== undefined)
     return undefined;
   return {
@@ -111,7 +111,7 @@ function readRequestLine(line: string): RequestLine | undefined {
   return targetHost === undefined ? undefined : { method, version, targetHost };
 }
 
-/** Returns whether a connection is kept after the answer; undefined if node:http has to decide. */
+/** Returns whether a connection stays open after the response; undefined if node:http has to decide. */
 function readConnection(
   { connection, upgrade, "proxy-connection": proxyConnection }: HeaderValues,
   version: HttpVersion,
@@ -133,12 +133,12 @@ function readFraming(
     const bytes = lengthText ?? "0";
     return length.test(bytes) ? { kind: "length", bytes: Number(bytes) } : undefined;
   }
-  // Chunks came with HTTP/1.1.
+  // HTTP/1.1 introduced chunks.
   const isChunked = version === "1.1" && lengthText === undefined && encoding.toLowerCase() === "chunked";
   return isChunked ? { kind: "chunked" } : undefined;
 }
 
-/** Whether the client gets 100 Continue here. A body of chunks may turn out to be node:http's, which would send it again. */
+/** Whether this path sends the client 100 Continue. A chunked body may still end up at node:http, which would send it again. */
 function isContinued(expect: string, framing: BodyFraming): boolean {
   return expect.toLowerCase() === "100-continue" && framing.kind === "length";
 }

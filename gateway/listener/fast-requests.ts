@@ -5,44 +5,44 @@ import type { FastAnswerContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestFacts } from "../callers/request-facts.ts";
 
-/** Rules that a request has to keep to, besides its shape. */
+/** Rules for a request, besides its form. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether a body of this length may come; if not, node:http refuses it by its head. */
+  /** Whether a body of this length is accepted; if not, node:http rejects it by its head. */
   mayCome: (facts: RequestFacts, lengthBytes: number) => boolean;
-  /** Returns the headers for a browser's page of this origin; undefined if the origin may not call. */
+  /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   keepHead: KeepMessageHead;
 }>;
 
-/** A request's facts before its body, and what its answer's head depends on. */
+/** A request's facts before its body, and the inputs of its response head. */
 type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; answer: FastAnswerContext }>;
 
-/** A whole request; `endsAt` is the offset after its own bytes. */
+/** A complete request; `endsAt` is the offset after its own bytes. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
 
-/** A request as far as it was read: `partial`, more is to come; `odd`, it is node:http's; `wasteful`, it comes in chunks that are too small. */
+/** A request as parsed so far: `partial`: more is to come; `odd`: node:http serves it; `wasteful`: its chunks are too small. */
 export type FastReading =
   | FastRequest
   | Readonly<{ kind: "partial" }>
   | Readonly<{ kind: "odd" }>
   | Readonly<{ kind: "wasteful" }>;
 
-/** Reads the requests of one connection, one after another. */
+/** Parses the requests of one connection, one after another. */
 export type FastRequests = Readonly<{
-  /** Reads the request that these bytes begin with: the same as in the last call, or more, until it was whole and consumed. */
+  /** Parses the request at the start of these bytes: pass the same bytes as in the last call, or more, until it is complete and consumed. */
   next: (bytes: Buffer) => FastReading;
-  /** Notes that the whole request is about to be answered: the next bytes begin another one. */
+  /** Marks the complete request as consumed: the next bytes start another one. */
   consumed: () => void;
-  /** Returns the facts of the request that is being read, or else of the last one; undefined before the first head. */
+  /** Returns the facts of the current request, or else of the last one; undefined before the first head. */
   facts: () => RequestFacts | undefined;
 }>;
 
-/** A request whose head was read and whose body is not whole. */
+/** A request with a parsed head and an incomplete body. */
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Unknown heads in a row, after which only one in `keptOf` is kept to be recognised. */
+/** Number of consecutive unknown heads after which only one in `keptOf` is cached. */
 const unknownHeadsMax = 16;
 const keptOf = 256;
 
@@ -57,11 +57,11 @@ export function readFastRequests(
   remoteAddress: string,
   rules: FastRequestRules & Readonly<{ awaited: () => void }>,
 ): FastRequests {
-  /** The last head, and what it says: a client sends the same again and again. */
+  /** The last head and its parsed content: a client repeats the same head. */
   let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
   let searchedTo = 0;
-  /** Unknown heads in a row. */
+  /** Number of consecutive unknown heads. */
   let unknownHeads = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
@@ -81,7 +81,7 @@ export function readFastRequests(
     const head = readFastHead(text, bytes);
     const origin = head === undefined ? undefined : buildOrigin(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
-    // Behind a proxy every head has its own ids: to keep it for the next request would be for nothing.
+    // Behind a proxy every head has its own ids: caching it would be useless.
     unknownHeads += 1;
     const isKept = !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % keptOf === 0);
     known = { ...origin, head: isKept ? rules.keepHead(text) : undefined };
@@ -110,14 +110,14 @@ export function readFastRequests(
       if (read.kind !== "partial") searchedTo = 0;
       if (read.kind !== "whole") return read;
       const { method, facts, answer } = request;
-      // What comes behind a last request is node:http's to judge.
+      // node:http decides on bytes that follow a last request.
       if (answer.isLast && bytes.length > read.endsAt) return odd;
       return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
     },
   };
 }
 
-/** Whether these bytes have nothing in them but line ends, which some clients send after a body (RFC 9112, section 2.2). */
+/** Whether these bytes contain only line ends, which some clients send after a body (RFC 9112, section 2.2). */
 export function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === newline || byte === carriageReturn);
 }

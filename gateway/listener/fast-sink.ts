@@ -11,13 +11,13 @@ export type FastSinkDependencies = Readonly<{
   heads: FastAnswerHeads;
   outbox: Outbox;
   backlog: ClientBacklog;
-  /** Context of the request that is being answered. */
+  /** Context of the current request. */
   context: () => FastAnswerContext;
-  /** Called when an answer is written to its end; `isLast` is whether the connection ends with it. */
+  /** Called when a response is completely written; `isLast` is whether the connection closes after it. */
   finish: (isLast: boolean) => void;
 }>;
 
-/** Writes one connection's answers, one after another, to the raw socket. */
+/** Writes one connection's responses, one after another, to the raw socket. */
 export function createFastSink(
   socket: Socket,
   { heads, outbox, backlog, context, finish }: FastSinkDependencies,
@@ -46,7 +46,7 @@ export function createFastSink(
         outbox.flush();
         const whole = joinAnswer(outbox.scratch.acquire(head.length + body.length), head, body);
         backlog.write(whole);
-        // What the client did not take at once stays where it is.
+        // Bytes that the client has not yet accepted stay in this memory.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
       }
       finish(given.isLast);
@@ -75,7 +75,7 @@ export function createFastSink(
   };
 }
 
-/** Joins head and body to one piece for one write. */
+/** Joins head and body into one buffer for a single write. */
 function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);

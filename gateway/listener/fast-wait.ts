@@ -1,12 +1,12 @@
 import type { ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 
-/** Longest time between two sweeps for connections that have waited too long. */
+/** Max interval between two sweeps for timed-out connections. */
 const longestSweepMs = 1_000;
-/** Time in which a new connection has to send its first bytes, as in node:http. */
+/** Timeout for the first bytes of a new connection, as in node:http. */
 const firstBytesMs = 10_000;
 
-/** Computes the time between two sweeps for connections that have waited too long. */
+/** Computes the interval between two sweeps for timed-out connections. */
 export function computeSweepIntervalMs({
   idleTimeoutMs,
   requestTimeoutMs,
@@ -16,8 +16,8 @@ export function computeSweepIntervalMs({
 }
 
 /**
- * A connection's wait for its client. The clock is that of the sweep, which stands still in between: a wait may be taken for
- * longer than it was by one interval, and so much is added before it counts as over. None ends before the time that its client was given.
+ * A connection's wait for its client. Its clock advances only with each sweep, so a wait may be measured up to one interval too long;
+ * timeouts are extended by that interval, so that none expires early.
  */
 export class FastWait {
   readonly #waits: FastConnectionWaits;
@@ -25,7 +25,7 @@ export class FastWait {
   #activeAt: number;
   #timeoutMs: number;
   #hasRequested = false;
-  /** Time of the first bytes of a request that is not whole yet. */
+  /** Time of the first bytes of an incomplete request. */
   #begunAt: number | undefined;
 
   constructor(waits: FastConnectionWaits, clock: () => number) {
@@ -35,29 +35,29 @@ export class FastWait {
     this.#timeoutMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
   }
 
-  /** Whether a request has begun and is not whole. */
+  /** Whether a request has started and is incomplete. */
   get isUnfinished(): boolean {
     return this.#begunAt !== undefined;
   }
 
-  /** Notes that bytes came, or that an answer was sent. */
+  /** Records that bytes arrived or a response was sent. */
   noteActivity(): void {
     this.#activeAt = this.#clock();
   }
 
-  /** Notes that a request is not whole yet. */
+  /** Records that a request is incomplete. */
   noteUnfinished(): void {
     this.#begunAt ??= this.#clock();
   }
 
-  /** Notes that a request is whole, or read on elsewhere. */
+  /** Records that a request is complete, or is read elsewhere. */
   noteWhole(): void {
     this.#begunAt = undefined;
     this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;
   }
 
-  /** Returns what the connection has waited for too long; undefined if the wait is not over. */
+  /** Returns which wait of the connection has timed out; undefined if none has. */
   over(now: number): "request" | "anything" | undefined {
     const slackMs = computeSweepIntervalMs(this.#waits);
     if (this.#begunAt !== undefined) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { toBytes } from "../wire/message-head.ts";
 
-/** Headers that change how a request is read, framed or answered. */
+/** Headers that affect how a request is parsed, framed or answered. */
 const meaningful = [
   "authorization",
   "connection",
@@ -20,16 +20,16 @@ const meaningful = [
   "x-request-id",
 ] as const;
 
-/** The name of a header that means something to the gateway. */
+/** Name of a header that the gateway interprets. */
 export type MeaningfulHeader = (typeof meaningful)[number];
 
-/** The meaningful headers of a head; a list that came in several lines is joined. */
+/** The meaningful headers of a head; a list spread over several lines is joined. */
 export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
 
-/** Lists that proxies add a line to, as node:http joins them. Any other header that comes twice is node:http's to judge. */
+/** Lists that proxies append lines to, joined as in node:http. node:http decides on any other repeated header. */
 const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
 
-/** Values of a head without any of them. All have one shape, whichever headers a client sends and in whatever order: that is quick to read. */
+/** Values of a head without any of them. All value objects have one shape, whatever headers a client sends in whatever order, which makes access fast. */
 const noValues: HeaderValues = {
   authorization: undefined,
   connection: undefined,
@@ -50,7 +50,7 @@ const noValues: HeaderValues = {
 
 type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
 
-/** The names by their length: few headers have the length and the first letter of one that matters. */
+/** The names by length: few headers share length and first letter with a meaningful one. */
 const byLength: readonly (readonly KnownName[])[] = Array.from({ length: 18 }, (_, length) =>
   meaningful.filter((name) => name.length === length).map((name) => ({ name, bytes: toBytes(name) })),
 );
@@ -63,7 +63,7 @@ const space = 0x20;
 const colon = 0x3a;
 const lowerCaseBit = 0x20;
 
-/** Bits of the parts that a character may belong to: a name (RFC 9110, section 5.6.2), any value (section 5.5), a value that is read. */
+/** Bits of the parts that may contain a character: a name (RFC 9110, section 5.6.2), any value (section 5.5), a value that is parsed. */
 const ofName = 1;
 const ofValue = 2;
 const ofPlain = 4;
@@ -74,9 +74,9 @@ const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
 });
 
 /**
- * Reads the header lines of a head from `firstAt` to the empty line that ends it, in one pass. Undefined if a line is not well-formed
- * (RFC 9112, section 5), if one that matters comes twice or in an unusual form, or if there are more than anybody sends. `bytes` begin
- * with the same head: they are quicker to look through than a string.
+ * Parses the header lines of a head from `firstAt` to the empty line that ends it, in a single scan. Undefined if a line is not well-formed
+ * (RFC 9112, section 5), if a meaningful one is repeated or in an unusual form, or if there are more lines than any real client sends.
+ * `bytes` start with the same head: scanning them is faster than scanning a string.
  */
 export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number): HeaderValues | undefined {
   const values = { ...noValues };
@@ -103,7 +103,7 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
   return values;
 }
 
-/** Adds a value. Returns whether the fast path can take it. */
+/** Adds a value. Returns whether the fast path supports it. */
 function readMeaningful(
   values: Record<MeaningfulHeader, string | undefined>,
   name: MeaningfulHeader,
@@ -121,7 +121,7 @@ function findName(bytes: Uint8Array, start: number, end: number): MeaningfulHead
   return undefined;
 }
 
-/** Whether these bytes, all of which may be part of a name, are this name in whatever case: among them only letters differ in this bit. */
+/** Whether these bytes, all of which are valid in a name, equal this name, ignoring case: among such bytes only letters differ in this bit. */
 function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) if (((bytes[start + at] ?? 0) | lowerCaseBit) !== name[at]) return false;
   return true;
@@ -131,12 +131,12 @@ function getKind(bytes: Uint8Array, at: number): number {
   return kinds[bytes[at] ?? 0] ?? 0;
 }
 
-/** Target of a request: a path without its query, and the host that the client means, with or without a port. */
+/** Target of a request: a path without its query, and the intended host, with or without a port. */
 export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
 
 /**
- * Reads a request's target in origin-form or absolute-form; the latter's authority counts instead of Host (RFC 9112, section 3.2).
- * Undefined if the request has more than one Host header, which is to be refused: two readers could take different ones.
+ * Parses a request's target in origin-form or absolute-form; the latter's authority overrides Host (RFC 9112, section 3.2). Undefined if
+ * the request has more than one Host header and must be rejected: two parsers could pick different ones.
  */
 export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1)

@@ -2,10 +2,10 @@ import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { smallBytes as atOnceBytes } from "../calls/large-message.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
-/** Bytes of an unfinished request from which they count: those of most requests never wait. */
+/** Size from which the bytes of an unfinished request are counted: those of most requests never wait. */
 const smallBytes = 16_384;
 
-/** Bytes that were read of a connection and not answered, counted as held for it. */
+/** Received but unanswered bytes of a connection, counted in its memory. */
 export class HeldRequests extends ReceivedBytes {
   readonly #memory: ClientBytes;
   #counted = 0;
@@ -16,8 +16,8 @@ export class HeldRequests extends ReceivedBytes {
   }
 
   /**
-   * Appends a piece whose memory is used again after its read. What may be worked on for longer, a message that is not small, is copied; of the
-   * rest, what is left when the read is over is to be copied by `own`.
+   * Appends a piece whose memory is reused after its read. A message that is not small is copied, because processing it may take longer;
+   * `own` must copy whatever else remains after the read.
    */
   borrow(piece: Buffer): void {
     this.append(piece);
@@ -29,7 +29,7 @@ export class HeldRequests extends ReceivedBytes {
     if (this.#counted > 0) this.count();
   }
 
-  /** Counts the waiting bytes. Returns false if so many may not be held. */
+  /** Counts the waiting bytes. Returns false if they exceed the memory limit. */
   count(): boolean {
     if (this.length <= smallBytes && this.#counted === 0) return true;
     const more = (this.length > smallBytes ? this.heldBytes : 0) - this.#counted;

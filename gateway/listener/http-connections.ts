@@ -10,12 +10,12 @@ export type HttpConnectionsDependencies = Readonly<{
   addressOf: (peer: PeerFacts) => string;
 }>;
 
-/** Memory of node:http's connections, each watched for how it takes its answers. */
+/** Memory of node:http's connections, each monitored for how fast its client reads responses. */
 export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerFacts) => ConnectionMemory }>;
 
 type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
 
-/** Creates the connections' memories, each kept from its connection's first request to its end. */
+/** Creates the connections' memories, each retained from its connection's first request until it closes. */
 export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerFacts): Known => {

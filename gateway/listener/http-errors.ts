@@ -4,10 +4,10 @@ import type { RefusedIdentity } from "../callers/caller.ts";
 import type { AnswerHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
-/** Refusal of an HTTP request or an upgrade before there is a JSON-RPC answer: in plain text, with its own headers. */
+/** Rejection of an HTTP request or an upgrade before there is a JSON-RPC response: in plain text, with its own headers. */
 export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
 
-/** Refusals that are always the same. Statuses are RFC 9110's. */
+/** Constant rejections. Status codes are RFC 9110's. */
 export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
   wastefulChunks: {
@@ -30,24 +30,24 @@ export const httpErrors = {
   goingAway: { status: 503, text: "going away", headers: [] },
 } as const satisfies Record<string, HttpError>;
 
-/** Refuses a caller whose credential is missing or invalid, or is not checked now: then `retryAfterSeconds` says when it will be. */
+/** Builds the rejection of a caller whose credential is missing, invalid, or can't be checked now; in the last case `retryAfterSeconds` is set. */
 export function refuseCredential({ message, retryAfterSeconds }: RefusedIdentity): HttpError {
   return retryAfterSeconds === undefined
     ? { status: 401, text: message, headers: [["WWW-Authenticate", "Bearer"]] }
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
-/** Refusal of a peer whose address may not call; `setting` names those that may. */
+/** Builds the rejection of a peer whose address is not allowed; `setting` is the setting that lists the allowed ones. */
 export function addressNotAdmitted(setting: string): HttpError {
   return { status: 403, text: `this address may not call here; ${setting} names those that may`, headers: [] };
 }
 
-/** Refusal of a body that is longer than `limitBytes`. */
+/** Builds the rejection of a body that is longer than `limitBytes`. */
 export function bodyTooLarge(limitBytes: number): HttpError {
   return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
 }
 
-/** Refusal of a caller that has `limit` WebSockets. */
+/** Builds the rejection of a caller that already has `limit` WebSockets. */
 export function tooManyWebSockets(limit: number): HttpError {
   return { status: 429, text: `more than ${limit} WebSockets; close one first`, headers: [] };
 }
@@ -57,12 +57,12 @@ export function formatStatus({ status }: Pick<HttpError, "status">): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** Formats the body: the text as a line. */
+/** Formats the body: the text as one line. */
 export function formatBody({ text }: HttpError): string {
   return `${text}\n`;
 }
 
-/** Builds the refusal's headers and those of its body. */
+/** Builds the headers of the rejection and of its body. */
 export function buildHeaders(error: HttpError): AnswerHeaders {
   return [
     ["Content-Type", "text/plain; charset=utf-8"],
@@ -71,7 +71,7 @@ export function buildHeaders(error: HttpError): AnswerHeaders {
   ];
 }
 
-/** Formats the whole refusal for a raw socket, which closes after it. */
+/** Formats the complete rejection for a raw socket, which closes after it. */
 export function formatRawRefusal(error: HttpError): string {
   const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
   return formatRefusal(formatStatus(error), error.text, headers);

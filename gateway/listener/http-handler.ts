@@ -25,27 +25,27 @@ export type HttpHandlerDependencies = Readonly<{
   connections: HttpConnections;
   bodies: BodyAdmission;
   refusedBodies: RefusedBodies;
-  /** Returns the address for which a client's bytes count. */
+  /** Returns the address that a client's bytes are counted for. */
   addressOf: (peer: PeerFacts) => string;
-  /** Returns the headers for a browser's page of this origin; undefined if the origin may not call. */
+  /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
-  /** Headers that follow an answer's own. */
+  /** Headers that follow a response's own. */
   ageHeaders: () => AnswerHeaders;
-  /** Whether a Host header names this listener. */
+  /** Whether a Host header matches this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether the connection ends with the answer, whatever the client wants; it may become so while the answer is awaited. */
+  /** Whether the connection closes after the response, whatever the client requests; this may become true before the response arrives. */
   isLast: (request: IncomingMessage) => boolean;
   /** Called for each request. */
   tookSlowPath: () => void;
 }>;
 
 /**
- * Answers an HTTP request as geth's JSON-RPC server does: POST with a JSON type is a message, an empty GET is a health check,
- * OPTIONS a browser's preflight; 404 off the root path, 405, 413 and 415 where those fit. Every JSON-RPC outcome is 200.
+ * Serves an HTTP request like geth's JSON-RPC server: a POST with a JSON type is a message, an empty GET a health check, OPTIONS a
+ * browser's preflight; 404 off the root path, and 405, 413 and 415 as appropriate. Every JSON-RPC outcome has status 200.
  */
 export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
-    // Followed by "close", where the answer in progress is cancelled.
+    // "close" follows, where the response in progress is cancelled.
     request.on("error", () => response.destroy());
     dependencies.tookSlowPath();
     const { headers, method } = request;
@@ -72,7 +72,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   };
 }
 
-/** A request that has a call in its body: the facts of its head, and the parts of its answer. */
+/** A request with a call in its body: the facts of its head, and the inputs of its response. */
 type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
 
 function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
@@ -84,10 +84,7 @@ function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
   response.end();
 }
 
-/**
- * Refuses a body that is too long, whose sender may not call, or that its caller can't pay for, before any of it is read. Returns whether it was
- * refused.
- */
+/** Rejects a body that is too long, not allowed for its sender, or too expensive for its caller, before any of it is read. Returns whether it was rejected. */
 function refuseByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
   const { facts, cors, dependencies } = exchange;
   const { policy, identify, bodies } = dependencies;
@@ -98,7 +95,7 @@ function refuseByHead(request: IncomingMessage, response: ServerResponse, exchan
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
-  // A token that has to be looked up first is checked when the body is there.
+  // A token that requires an asynchronous check is checked once the body is complete.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
     refuseBody(request, response, refuseCredential(identity), buildRest(exchange));
@@ -123,7 +120,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
     parts += 1;
     if (isWasteful(parts, received.length)) {
       letGo();
-      // Not to be read to its end: the reading is what costs.
+      // The rest is not read: reading is the expensive part.
       refuse(request, response, httpErrors.wastefulChunks);
       return;
     }
@@ -139,7 +136,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
   request.on("end", () => {
     if (response.headersSent) return;
     const body = received.bytes;
-    // From here on it counts for as long as it is of use, which may be longer than the request is there.
+    // From here on the body counts for as long as it is used, which may be longer than the request exists.
     letGo();
     const identity = dependencies.identify(facts);
     const given = { ...exchange, body, memory };
@@ -159,7 +156,7 @@ function answer(
   response: ServerResponse,
   { facts: { traceContext, requestId }, cors, body, memory, identity, dependencies }: Given,
 ): void {
-  // Who went while a token was looked up is not answered: nothing would notify the call that its reader is gone.
+  // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
   if (response.destroyed) return;
   if (identity.kind === "refused") {
     refuse(request, response, refuseCredential(identity));

@@ -6,7 +6,7 @@ import { buildRefusedHeaders, type AnswerHeaders } from "./answer-head.ts";
 import type { RefusedBodies } from "./refused-bodies.ts";
 import { formatBody, buildHeaders, formatRawRefusal, type HttpError } from "./http-errors.ts";
 
-/** Answers with plain text. The rest of the body is not read: the connection closes. */
+/** Responds in plain text. The rest of the body is not read: the connection closes. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
   writeHead(request, response, error);
   response.end(formatBody(error));
@@ -17,15 +17,15 @@ function writeHead(request: IncomingMessage, response: ServerResponse, error: Ht
   response.writeHead(error.status, headers.flat());
 }
 
-/** Refuses an upgrade. Nothing else bounds the connection any more: node:http has let go of it. */
+/** Rejects an upgrade. The connection has no other timeout: node:http has released it. */
 export function refuseUpgrade({ socket }: IncomingMessage, error: HttpError): void {
   refuseConnection(socket, formatRawRefusal(error));
 }
 
-/** Reader of the rest of a refused body, and the address that it counts for. */
+/** Reader of the rest of a rejected body, and the address that it is counted for. */
 export type RefusedRest = Readonly<{ refusedBodies: RefusedBodies; address: string }>;
 
-/** Refuses a request whose body is not whole. */
+/** Rejects a request whose body is incomplete. */
 export function refuseBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export function refuseBody(
   refusedBodies.discard({ request, response }, address);
 }
 
-/** Refuses a request whose caller can't pay for its body, with the answer of a limit's refusal. */
+/** Rejects a request whose caller can't pay for its body, with the response of a limit rejection. */
 export function refuseDebtor(
   request: IncomingMessage,
   response: ServerResponse,

@@ -5,20 +5,20 @@ import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { buildRefusedHeaders, buildStreamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
 
-/** Headers before and after an answer's own, and whether the connection ends with it, which may become so while it is awaited. */
+/** Headers before and after a response's own, and whether the connection closes after it, which may become true before the response arrives. */
 export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
 
-/** Longest answer that is written with its end; a longer one may have to wait for its reader. */
+/** Max length of a response that is written in one call with its end; a longer one may have to wait for its reader. */
 const smallBytes = 8_192;
 
 const corks = createCorks();
 
-/** Answers that are written in one turn, as a rule: memory for so many of each size is kept. */
+/** Usual max number of responses written in one tick: this many buffers of each size are retained. */
 const writtenAtOnce = 16;
 
 const scratch = new ScratchBuffers(writtenAtOnce);
 
-/** Writes an answer to a node:http response, through the backlog of that response. */
+/** Creates a sink that writes a response to node:http, through the backlog of that response. */
 export function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
@@ -44,14 +44,14 @@ export function createHttpSink(
     bytes: (body, source) => {
       head(200, buildWholeHeaders(source, body.length));
       if (body.length <= smallBytes) {
-        // One string is one write with its head.
+        // A string is written together with its head in a single write.
         response.end(body.toString("latin1"), "latin1");
         return;
       }
       const own = scratch.acquire(body.length);
       own.set(body);
       backlog.write(own);
-      // The callback comes when all of it has gone out.
+      // The callback runs once all bytes are sent.
       backlog.afterAll(() => response.end(() => scratch.release(own)));
     },
     begin: (lengthBytes, source) => head(200, buildStreamHeaders(source, lengthBytes)),
@@ -62,8 +62,8 @@ export function createHttpSink(
 }
 
 /**
- * Lets the response's reader control the flow: a slow one pauses it, one that goes ends it. Memory that is held for an answer that was
- * written at once is released when its reader has taken it.
+ * Applies backpressure from the client: a slow client pauses the upstream, a disconnect cancels it. Memory counted for a response that was
+ * written at once is released when the client has read it.
  */
 export function steer(response: ServerResponse, backlog: ClientBacklog, flow: AnswerFlow): void {
   if (response.writableFinished) return;

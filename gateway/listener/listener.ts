@@ -31,19 +31,19 @@ import { createHttpHandler } from "./http-handler.ts";
 import { RefusedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
-/** Address of a listener, and bounds of what it may hold open. */
+/** Address of a listener, and limits of its open connections. */
 export type ListenerOptions = Readonly<{
   host: string;
   port: number;
-  /** Setting that names the port, for the message if it is taken. */
+  /** Setting that specifies the port, for the error message if it is taken. */
   setting: string;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
   slowReaderTimeoutMs: number;
   fastPath: boolean;
-  /** Peers that may connect; absent: all may. */
+  /** Peers that may connect; if absent, all may. */
   peers?: AdmittedPeers;
-  /** Recognises the proxies whose connections begin with a header of the PROXY protocol; absent: there are none. */
+  /** Recognises proxies whose connections start with a PROXY protocol header; absent: there are none. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   webSocket: WebSocketClientsOptions;
 }>;
@@ -55,15 +55,15 @@ export type ListenerDependencies = Readonly<{
   turns: SharedTurns;
   hub: SubscriptionHub;
   memory: MemoryBudget;
-  /** Returns the address that a client's memory counts for. */
+  /** Returns the address that a client's memory is counted for. */
   addressOf: (peer: PeerFacts) => string;
   corsHeaders: (origin: string) => AnswerHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Headers that follow an answer's own. */
+  /** Headers that follow a response's own. */
   ageHeaders: () => AnswerHeaders;
-  /** The listener's part of the process's connections. */
+  /** The listener's share of the process's connections. */
   connections: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections are many callers'; absent: there are no proxies, and connections are not bounded by address. */
+  /** Whether a peer is a proxy, whose connections many callers share; absent: there are no proxies, and connections are not limited by address. */
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
@@ -74,19 +74,19 @@ export type ListenerDependencies = Readonly<{
   pause: Pause;
 }>;
 
-/** A running listener. Disposing of it lets calls in flight finish and closes WebSockets with 1001. */
+/** A running listener. Disposal lets in-flight calls finish and closes WebSockets with 1001. */
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
-/** Time in which clients with open connections are told to close them before the idle ones are closed. */
+/** Time in which clients are told to close their open connections before idle ones are closed. */
 const drainMs = 500;
-/** Time in which WebSockets may answer their close. */
+/** Time in which WebSocket clients may respond to the close. */
 const closeGraceMs = 1_000;
 
 /**
  * Starts a listener for JSON-RPC over HTTP and WebSocket on one port.
  *
- * @throws {StartupError} when the port is taken or the address is not this machine's.
+ * @throws {StartupError} when the port is taken or the address is not local to this machine.
  */
 export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
   const { connections } = dependencies;
@@ -109,16 +109,16 @@ export async function startListener(options: ListenerOptions, dependencies: List
       connectionsCheckingInterval: Math.min(1_000, options.requestTimeoutMs),
       noDelay: true,
       maxHeaderSize: 16_384,
-      // Any other upgrade is ignored, as a server may (RFC 9110, section 7.8): Java's and curl's clients offer h2c with a plain POST.
+      // Any other upgrade is ignored, as servers may do (RFC 9110, section 7.8): Java's and curl's clients offer h2c with a plain POST.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     (request, response) => answer(request, response),
   );
-  // No client gets 100 Continue for a body that is refused by its head.
+  // No client gets 100 Continue for a body that is rejected by its head.
   server.on("checkContinue", (request, response) => answer(request, response, { isAwaited: true }));
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Followed by "close", which the WebSocket's own owner sees.
+    // "close" follows, and the owner of the WebSocket handles it.
     socket.on("error", () => socket.destroy());
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
@@ -158,11 +158,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
 }
 
-/** Parts that a drain ends, and the flag that marks that it has begun. */
+/** Dependencies that a drain closes, and the flag that marks its start. */
 type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
   Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
 
-/** Lets calls in flight finish, closes WebSockets, and stops listening. */
+/** Lets in-flight calls finish, closes WebSockets, and stops listening. */
 async function runDrain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
   let left: Promise<void> | undefined;
   const begin = () => {
@@ -177,7 +177,7 @@ async function runDrain(listening: HttpListener, { draining, clients, connection
   clearTimeout(late);
 }
 
-/** Whether other callers' requests come over the connection, too, and would stay off the fast path with the one that is answered. */
+/** Whether the connection also carries other callers' requests, which would stay off the fast path because of the current one. */
 function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependencies): boolean {
   return isProxy?.(remoteAddress) === true;
 }
@@ -185,13 +185,13 @@ function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependenc
 /** Peers that may call a listener. */
 type AdmittedPeers = Readonly<{
   mayCall: (address: string) => boolean;
-  /** Setting that names them, for the refusal. */
+  /** Setting that lists them, for the rejection. */
   setting: string;
 }>;
 
 /**
- * Puts a gate before a server's connections: a peer whose address may not call is answered 403, and nothing that it
- * sends is read. Call it last of all, before the server listens.
+ * Adds an address check in front of a server's connections: a peer whose address is not allowed gets a 403, and its data is not read. Call
+ * it last, right before the server listens.
  */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   const refusal = formatRawRefusal(addressNotAdmitted(setting));

@@ -31,7 +31,7 @@ import type { PeerFacts } from "../callers/request-facts.ts";
 import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-/** Parts of the gateway that its listeners share. */
+/** Dependencies that the gateway's listeners share. */
 export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
@@ -39,7 +39,7 @@ export type ListenersDependencies = Readonly<{
   hub: SubscriptionHub;
   memory: MemoryBudget;
   connections: ConnectionBudget;
-  /** Age of the node's latest block; undefined while it is not known. */
+  /** Age of the node's latest block; undefined while unknown. */
   blockAgeMs: () => number | undefined;
   metrics: Registry;
   limited: Meter["limited"];
@@ -55,9 +55,9 @@ export type Listeners = AsyncDisposable &
   Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
 
 /**
- * Starts those of the public, the private and the internal listener that are enabled.
+ * Starts the enabled ones of the public, private and internal listeners.
  *
- * @throws {StartupError} when one can't listen; those that were started are closed again.
+ * @throws {StartupError} when one can't listen; those already started are closed again.
  */
 export async function startListeners(
   settings: GatewaySettings,
@@ -82,7 +82,7 @@ export async function startListeners(
         setting: settingNames.variable(`${name}.port`),
         webSocket:
           name === "private" ? { ...settings.webSocket, recheckMs: settings.callers.recheckMs } : settings.webSocket,
-        // Nobody stands before the internal listener.
+        // The internal listener has no proxy in front of it.
         ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
         ...(isInternal
           ? {
@@ -98,7 +98,7 @@ export async function startListeners(
         identify,
         addressOf: createPeerAddress(isInternal ? direct : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
-        // The operator's own programs may hold as many as there are.
+        // The operator's own programs have no limit per address.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
         tookSlowPath: () => tookSlowPath(name),
@@ -131,21 +131,18 @@ export async function startListeners(
   };
 }
 
-/** Bounds the verifications of tokens, counted by the address that they come from. */
+/** Limits token verifications per client address. */
 function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
   const verifications = createProcessRateLimiter(rateStore, { now: () => performance.now() });
   return { verifications, addressOf: createPeerAddress(client) };
 }
 
-/** Creates the check whether a Host header may be served; without names all are. */
+/** Creates the check of whether a Host header is allowed; without names, all are. */
 function createHostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
-/**
- * Lists the origins whose pages may call. A listener on loopback is for this machine's programs: a page that its browser shows is not one of
- * them.
- */
+/** Lists the origins whose pages are allowed. A listener on loopback serves this machine's programs, which does not include pages in its browser. */
 function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
@@ -166,8 +163,8 @@ function watchApiKeys(
 }
 
 /**
- * Creates the function that builds the headers for a browser's page of an origin. It returns undefined if the origin's pages may not call
- * (WHATWG Fetch, CORS protocol).
+ * Creates the function that builds the headers for a browser page of an origin. It returns undefined if the origin is not allowed (WHATWG
+ * Fetch, CORS protocol).
  */
 function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
   return (origin) => {
@@ -183,10 +180,7 @@ function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) 
   };
 }
 
-/**
- * Creates the function that returns the key by which a client's memory is counted: its address as trusted proxies report it, an IPv6 client's
- * by its /64.
- */
+/** Creates the function that returns the key that a client's memory is counted by: its address as trusted proxies report it, for IPv6 its /64. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

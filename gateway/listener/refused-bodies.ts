@@ -1,35 +1,32 @@
 import type { Readable, Writable } from "node:stream";
 import { CallerRounds } from "../wire/caller-rounds.ts";
 
-/** Time between two ticks, at each of which some of the refused bodies are read on. */
+/** Interval between two ticks, each of which reads more of some rejected bodies. */
 const tickMs = 10;
-/**
- * Bytes of all of them together that are read in a tick: 16 MiB a second. To read a MiB takes the thread about a millisecond, and the garbage
- * collector as long.
- */
+/** Max total bytes read per tick: 16 MiB a second. Reading a MiB takes the thread about a millisecond, and the garbage collector as long. */
 const tickBytes = 163_840;
-/** Bytes by which one of them is read on in its turn: as many as come in one read. */
+/** Bytes read from one body per round: as many as one read returns. */
 const turnBytes = 65_536;
-/** Bytes of a refused body that are read, and the time for it, so that its sender gets to read the answer. */
+/** Max bytes of a rejected body that are read, and the max time for it, so that its sender gets to read the response. */
 const lingerBytes = 16_777_216;
 const lingerMs = 2_000;
 
-/** The readable side of a refused request, and the writable side of its answer. */
+/** The readable side of a rejected request, and the writable side of its response. */
 export type RefusedExchange = Readonly<{ request: Readable; response: Writable }>;
 
 /**
- * Bodies of requests that were refused before they were whole. Their senders may finish before the connection closes (RFC 9112, section 9.6):
- * if it closed at once, its kernel would discard the answer with the reset. Their bytes are discarded at a pace that costs other callers
- * nothing, however fast they come: in turns by address, and by connection. Disposing of it stops the reading; the connections are their
- * server's to close.
+ * Bodies of requests that were rejected before they were complete. Their senders may finish before the connection closes (RFC 9112, section
+ * 9.6): an immediate close would make the sender's kernel discard the response with the reset. The bytes are discarded at a rate that costs
+ * other callers nothing, however fast they arrive: in rounds by address, and by connection. Disposal stops the reading; the server has to
+ * close the connections.
  */
 export class RefusedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();
-  /** Bytes that may still be read in this tick; negative if the last read exceeded them. */
+  /** Bytes that may still be read in this tick; negative if the last read exceeded the limit. */
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Reads the rest of a body that counts for `address`, and ends the answer, which is written, when all has come or enough was read. */
+  /** Reads the rest of a body, counted for `address`, and ends the already written response when the body is complete or the limit is reached. */
   discard({ request, response }: RefusedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));
@@ -40,7 +37,7 @@ export class RefusedBodies implements Disposable {
       turnEnd = discarded + turnBytes;
       this.#wait(address, request);
     };
-    // Before anybody listens, which would begin the reading.
+    // Before a data listener is attached, which would start reading.
     wait();
     request.on("data", (part: Buffer) => {
       discarded += part.length;

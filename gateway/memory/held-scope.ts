@@ -1,13 +1,13 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Holds so many bytes until a promise settles. */
+/** Counts bytes in memory until a promise settles. */
 export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
   using held = new HeldScope(memory);
   held.hold(bytes);
   return await known;
 }
 
-/** Bytes that are held for one answer. The rest of them is released at once when the answer is over. */
+/** Bytes counted for one response. Any remainder is released when the response ends. */
 export class HeldScope implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;
   #bytes = 0;

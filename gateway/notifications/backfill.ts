@@ -4,20 +4,20 @@ import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blo
 import { asRemoved } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Queries the node. Returns the JSON text of its result, undefined if there is none. */
+/** Queries the node. Returns the JSON text of its result, or undefined if there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
-/** Notifications that each subscription missed: JSON texts, in their order; undefined if they are not known. */
+/** Notifications that each subscription missed: JSON texts, in order; undefined if unknown. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
-/** Members that a block has besides its header (geth's `newHeads`). */
+/** Members that a block has in addition to its header (geth's `newHeads`). */
 const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
- * Reads the notifications that subscriptions missed since the last block that they were sent: the headers that came after the newest of
- * those blocks that still stands; for log filters the entries of the blocks that no longer stand, marked as removed, then
- * the new ones. Undefined if they can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks stands,
- * or the chain changes meanwhile.
+ * Reads the notifications that subscriptions missed since the last block they were sent: the headers after the newest of those blocks that
+ * is still canonical; for log filters, the entries of the blocks that are no longer canonical, marked as removed, then the new ones.
+ * Returns undefined if they can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks is canonical, or the chain
+ * changes meanwhile.
  */
 export async function readBackfill(
   subscriptions: readonly SharedSubscription[],
@@ -86,9 +86,9 @@ function buildHeader(block: string): string {
 }
 
 /**
- * Returns the last block whose entries are certain to have been sent. Those of the newest block and of the one before it may have been
- * on their way when their headers had come; what is older than the subscription does not concern it. To one that began before any block
- * was seen, every remembered block is newer.
+ * Returns the last block whose entries were certainly sent. Those of the newest block and the one before may still have been in transit
+ * when their headers arrived; blocks older than the subscription do not concern it. For a subscription that started before any block was
+ * seen, every remembered block is newer.
  */
 function findLastSent({
   since,

@@ -4,24 +4,24 @@ import type { NodePool } from "../upstream/node-pool.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
-/** Time between two looks at the head, and time limit of a query, in ms. */
+/** Interval between two head checks, and timeout of a query, in ms. */
 export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
-/** Silence of the newHeads subscription after which the head is requested as well. */
+/** Silence of the newHeads subscription after which the head is also polled. */
 const silentAfterMs = 2_000;
-/** Heads found by polling, one after another, from which the subscription counts as stalled. */
+/** Consecutive heads found by polling after which the subscription counts as stalled. */
 const missedHeads = 3;
 
-/** Follows the node's head: by one newHeads subscription, and by polling while there is none or it is silent. */
+/** Tracks the node's head: by one newHeads subscription, and by polling while there is none or it is silent. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
   pool: Pick<NodePool, "send">;
   hub: Pick<SubscriptionHub, "subscribe">;
   head: Head;
-  /** Called when the subscription is open and misses heads. */
+  /** Called when the subscription is open but misses heads. */
   resetLink: () => void;
-  /** Called when the node answers again after it did not, and no connection was there to show whether it is the same one. */
+  /** Called when the node responds again after an outage during which no connection could show whether it is the same node. */
   returned: () => void;
 }>;
 
@@ -79,7 +79,7 @@ export function startHeadWatch(
   look();
   return {
     linkOpened: () => {
-      // From here on the connection shows whether the node was away.
+      // From here on, the connection shows whether the node was away.
       state.isAway = false;
       heads.linkOpened();
     },
@@ -96,10 +96,7 @@ export function startHeadWatch(
 /** The gateway's own newHeads subscription. */
 export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; isThere: () => boolean }>;
 
-/**
- * Subscribes to heads while there is a connection. The hub carries the subscription over gaps by itself; after it has closed its
- * subscribers, this one subscribes again.
- */
+/** Subscribes to heads while there is a connection. The hub carries the subscription over gaps; after the hub closed its subscribers, this subscribes again. */
 function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: string) => void): HeadsSubscription {
   const state = { isOpen: false, isSubscribed: false, isThere: false };
   const lost = () => {

@@ -1,31 +1,31 @@
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Most notifications that are kept while the node's answer to their subscription has not been read. */
+/** Max notifications buffered while the node's response to their subscription has not been read. */
 const earlyNotifications = 10_000;
 
 export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
-  /** Whether a subscription still has a subscriber. */
+  /** Returns whether a subscription still has a subscriber. */
   isWanted: (shared: SharedSubscription) => boolean;
   notify: (shared: SharedSubscription, result: string) => void;
 }>;
 
-/** The subscriptions that the node has for the gateway, by the node's ids. */
+/** The gateway's subscriptions at the node, by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /** Subscribes; the answer's result is the node's id. A subscription that nobody wants by then, or whose connection is lost, is ended. */
+  /** Subscribes; the response's result is the node's id. Unsubscribes if the subscription is no longer wanted by then, or its connection is lost. */
   begin: (shared: SharedSubscription) => Promise<NodeAnswer>;
   end: (shared: SharedSubscription) => void;
   /** Receives a notification: the node's id and the result, JSON text. */
   notified: (id: string, result: string) => void;
-  /** Forgets all subscriptions after the connection is gone. */
+  /** Forgets all subscriptions after the connection is lost. */
   lost: () => void;
   size: () => number;
 }>;
 
 export function createNodeSubscriptions({ link, isWanted, notify }: NodeSubscriptionsDependencies): NodeSubscriptions {
   const byId = new Map<string, SharedSubscription>();
-  /** `requesting`: number of subscriptions that are being requested; `early`: notifications that came before their answers were read. */
+  /** `requesting`: number of subscriptions being requested; `early`: notifications that arrived before their responses were read. */
   const state = { losses: 0, requesting: 0, early: [] as (readonly [id: string, result: string])[] };
 
   const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);

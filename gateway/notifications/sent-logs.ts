@@ -1,27 +1,27 @@
 import { readObject } from "../json-rpc/read-object.ts";
 import { readQuantity } from "./recent-blocks.ts";
 
-/** Most log entries that are remembered of one subscription. */
+/** Max log entries remembered per subscription. */
 const rememberedLogs = 10_000;
-/** Most bytes of log entries that all subscriptions of a budget remember. */
+/** Max bytes of log entries remembered by all subscriptions of a budget. */
 const rememberedBytes = 33_554_432;
 
-/** Bytes that the subscriptions that share it remember. One that finds it spent forgets its own oldest. */
+/** Bytes of log entries remembered by the subscriptions that share the budget. A subscription that exceeds it drops its own oldest entries. */
 export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;
 
-/** The newest log entries that the subscribers of one filter were sent and that still stand. */
+/** The newest log entries sent to the subscribers of one filter whose blocks are still canonical. */
 export type SentLogs = Readonly<{
   note: (log: string) => void;
   has: (log: string) => boolean;
-  /** Returns the entries of blocks above this one, the newest first; undefined if some of them may have been forgotten. */
+  /** Returns the entries of blocks above this one, newest first; undefined if some of them may have been dropped. */
   above: (number: bigint) => readonly string[] | undefined;
-  /** Forgets all, and releases their bytes. */
+  /** Drops all entries and releases their bytes. */
   clear: () => void;
 }>;
 
-/** Creates an empty memory; log entries are JSON text. */
+/** Creates an empty store; log entries are JSON text. */
 export function createSentLogs(budget: LogBudget): SentLogs {
   const logs = new Map<string, SentLog>();
   let forgottenUpTo = -1n;
@@ -58,13 +58,13 @@ export function createSentLogs(budget: LogBudget): SentLogs {
   };
 }
 
-/** Formats a log entry as it is sent after a reorganisation has removed its block. */
+/** Formats a log entry the way it is sent after a reorganisation removed its block. */
 export function asRemoved(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
 }
 
-/** Whether a log entry says that its block is gone. */
+/** Returns whether a log entry is marked as removed with its block. */
 export function isRemoved(log: string): boolean {
   return readLog(log)?.isRemoved ?? false;
 }
@@ -75,7 +75,7 @@ function readLog(json: string) {
   const hash = members?.get("blockHash");
   const index = members?.get("logIndex");
   if (number === undefined || hash === undefined || index === undefined) return undefined;
-  // Some chains count the entries of each transaction from 0, not those of the block.
+  // Some chains number the entries per transaction from 0, not per block.
   const transaction = members?.get("transactionHash") ?? "";
   return { key: `${hash} ${transaction} ${index}`, number, isRemoved: members?.get("removed") === "true" };
 }

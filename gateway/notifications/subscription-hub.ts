@@ -16,12 +16,12 @@ import {
   type SubscriptionPlacesOptions,
 } from "./subscription-places.ts";
 
-/** Bounds within which gaps in the node's connection are bridged. */
+/** Limits within which gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionPlacesOptions &
   Readonly<{
-    /** Time in which the connection has to come back for subscribers to be sent what they missed, in ms; 0: they are closed at once. */
+    /** Max time for the connection to return so that subscribers are sent what they missed, in ms; 0: they are closed at once. */
     bridgeMs: number;
-    /** Most blocks that are sent after a gap. */
+    /** Max blocks sent after a gap. */
     bridgeBlocks: number;
   }>;
 
@@ -32,18 +32,18 @@ export type HubDependencies = Readonly<{
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
-/** Outcome of a subscription: the right to end it, the node's error as JSON text, or the reason why the node is not queried. */
+/** Outcome of a subscription: the function that ends it, the node's error as JSON text, or the reason why the node is not queried. */
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
   | Readonly<{ kind: "refused"; error: RpcError }>;
 
-/** Most notifications of a subscription that wait for earlier ones. */
+/** Max notifications of a subscription that wait for earlier ones. */
 const queuedNotificationsMax = 10_000;
 
 /**
- * Makes one subscription at the node serve all equal ones. If the node's connection is lost and comes back in time, subscribers
- * are sent what they missed; else all of them are closed.
+ * Shares one subscription at the node among all equal ones. If the node's connection is lost and returns in time, subscribers are sent what
+ * they missed; otherwise all of them are closed.
  */
 export class SubscriptionHub implements Disposable {
   readonly #options: HubOptions;
@@ -52,7 +52,7 @@ export class SubscriptionHub implements Disposable {
   readonly #atNode: NodeSubscriptions;
   readonly #sent: SentNotifications;
   readonly #places: SubscriptionPlaces;
-  /** Number of losses: what was begun on one connection ends with it. */
+  /** Number of losses: everything started on a connection ends with it. */
   #losses = 0;
   #isGap = false;
   #bridging: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export class SubscriptionHub implements Disposable {
     });
   }
 
-  /** `params` is the JSON text of eth_subscribe's parameters in canonical form: equal texts share. */
+  /** `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
   async subscribe(params: string, subscriber: Subscriber): Promise<Subscribed> {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
@@ -86,12 +86,11 @@ export class SubscriptionHub implements Disposable {
     return { kind: "subscribed", unsubscribe: () => this.#leave(shared, subscriber) };
   }
 
-  /** Receives a notification from the node. */
   notified(subscription: string, result: string): void {
     this.#atNode.notified(subscription, result);
   }
 
-  /** Notes that the node's connection is open, for the first time or again. */
+  /** Records that the node's connection opened or reopened. */
   opened(): void {
     if (!this.#isGap) return;
     const bridging = this.#bridge().finally(() => {
@@ -100,7 +99,7 @@ export class SubscriptionHub implements Disposable {
     this.#bridging = bridging;
   }
 
-  /** Notes that the node's connection is lost. */
+  /** Records that the node's connection is lost. */
   lost(): void {
     this.#losses += 1;
     this.#atNode.lost();
@@ -120,7 +119,7 @@ export class SubscriptionHub implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Begins a subscription at the node, or returns the error that refuses it. */
+  /** Starts a subscription at the node, or returns the error that rejects it. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const refusal = caller === undefined ? undefined : this.#places.acquire(caller);
     if (refusal !== undefined) return refusal;
@@ -205,7 +204,7 @@ export class SubscriptionHub implements Disposable {
     this.#isGap = false;
   }
 
-  /** Closes every subscription: what its subscribers missed, or would be sent, can't be vouched for. */
+  /** Closes every subscription, because what its subscribers missed, or would be sent, can't be trusted. */
   closeAll(): void {
     const all = [...this.#byParams.values()];
     this.#endGap();

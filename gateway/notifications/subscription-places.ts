@@ -1,17 +1,17 @@
 import { rpcErrors, tooManyUpstreamSubscriptionsOfCaller, type RpcError } from "../errors.ts";
 
-/** Bounds of the subscriptions that the node has for the gateway. */
+/** Limits of the gateway's subscriptions at the node. */
 export type SubscriptionPlacesOptions = Readonly<{
   upstreamSubscriptions: number;
-  /** Most of those that one caller may have begun. */
+  /** Max number of those that one caller may have started. */
   upstreamSubscriptionsPerCaller: number;
 }>;
 
-/** Places for subscriptions at the node, in all and by the caller who began them. */
+/** Slots for subscriptions at the node, in total and per caller that started them. */
 export type SubscriptionPlaces = Readonly<{
-  /** Takes a place, or returns the error that refuses it. */
+  /** Takes a slot, or returns the error that rejects the subscription. */
   acquire: (caller: string) => RpcError | undefined;
-  /** Releases a place. */
+  /** Releases a slot. */
   release: (caller: string) => void;
 }>;
 

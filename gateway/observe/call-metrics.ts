@@ -4,12 +4,12 @@ import { createDurations, type DurationSeries } from "./durations.ts";
 import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Bounds of the histogram's buckets, in seconds. */
+/** Upper bounds of the histogram's buckets, in seconds. */
 const durationBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Most series of one metric; labels come from the catalogue and the settings, so this is never reached in practice. */
+/** Max series of one metric; labels come from the catalogue and the settings, so this is never reached in practice. */
 const seriesLimit = 10_000;
 
 /** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
@@ -38,15 +38,15 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
-  /** Tiers whose limits have series. */
+  /** Tiers whose limits already have series. */
   const counted = new Set<string>();
-  // A counter that begins with its first event shows no increase at it: that of a tier begins, at zero, with its first call.
+  // A counter whose first sample is its first event shows no increase for it: a tier's counters start at zero with its first call.
   const beginAtZero = (tier: string) => {
     if (counted.has(tier)) return;
     counted.add(tier);
     for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
   };
-  /** Series by outcome, tier and method: three look-ups of known strings cost less than one of a string made for the look-up. */
+  /** Series by outcome, tier and method: three lookups with existing strings cost less than one with a newly built string. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
   const allSeries: CallSeries[] = [];
   countReads(metrics, allSeries);
@@ -78,7 +78,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
       limited: (await refusals.get()).values
         .filter(({ value }) => value > 0)
         .map(({ labels, value }) => {
-          // Limits alone are counted here.
+          // This counter only has limits.
           return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
         }),
     }),
@@ -87,7 +87,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
 
 type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
 
-/** Counts reads by source and method. Summed up from the calls at a scrape, so that no call pays for it. */
+/** Counts reads by source and method. Summed from the calls at scrape time, so that no call pays for it. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
@@ -107,7 +107,6 @@ function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   );
 }
 
-/** Sources of the gateway's gauges. */
 export type GaugeSources = Readonly<{
   callsInFlight: () => number;
   callsWaiting: () => number;
@@ -122,7 +121,7 @@ export type GaugeSources = Readonly<{
   headNumber: () => number | undefined;
 }>;
 
-/** Registers the gateway's state as gauges, read at a scrape. */
+/** Registers the gateway's state as gauges, read at scrape time. */
 export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
@@ -179,7 +178,7 @@ export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" |
   return (reason) => drops.inc({ reason });
 }
 
-/** Creates the counter of requests that node:http read, by listener. */
+/** Creates the counter of requests read by node:http, by listener. */
 export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
   const requests = new Counter({
     name: "gatehouse_gateway_slow_path_requests_total",

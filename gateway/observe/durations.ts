@@ -1,13 +1,13 @@
 import { Histogram, type Registry } from "prom-client";
 
-/** Counts and times of one combination of labels. */
+/** Counts and durations of one combination of labels. */
 export type DurationSeries = Readonly<{
-  /** Counts a duration, `count` times; `traceId` is that of the trace that shows it, if there is one. */
+  /** Counts a duration, `count` times; `traceId` is the trace that shows it, if there is one. */
   observe: (seconds: number, traceId?: string, count?: number) => void;
   count: () => number;
 }>;
 
-/** A histogram whose observations cost less than a tenth of a microsecond: counters in place, turned into text at a scrape. */
+/** A histogram whose observations cost less than a tenth of a microsecond: counters updated in place, formatted as text at scrape time. */
 export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
 
 /** Name, help, labels and buckets of a histogram. */
@@ -23,13 +23,13 @@ type Recorded = {
   readonly labels: Readonly<Record<string, string>>;
   readonly counts: Float64Array;
   sum: number;
-  /** The latest traced duration of each bucket, as prom-client writes it; undefined until one was traced. */
+  /** The latest traced duration of each bucket, in prom-client's format; undefined until one was traced. */
   exemplars: (Exemplar | undefined)[] | undefined;
 };
 
 type Exemplar = Readonly<{ labelSet: Readonly<{ trace_id: string }>; value: number; timestamp: number }>;
 
-/** Creates a histogram and registers it. Observers keep the series, so that no labels are looked up for each call. */
+/** Creates a histogram and registers it. Callers keep the series, so that no call looks up labels. */
 export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
   const { name, help, buckets } = options;
   const all: Recorded[] = [];
@@ -40,7 +40,8 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
     buckets: [...buckets],
     registers: [metrics],
   });
-  // Private to prom-client: the registry prints text through this, and the histogram's own `get` splays the shared labels of its values.
+  // Relies on prom-client internals: the registry prints text through this, and the histogram's own `get` splays the shared labels of its
+  // values.
   Object.assign(histogram, {
     getForPromString: async () => ({
       name,

@@ -1,10 +1,10 @@
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { AnswerSource } from "../answers/answer-sink.ts";
 
-/** Outcome of a call, for the metrics: the origin of its answer, or the reason why it has none. */
+/** Outcome of a call, for the metrics: the source of its response, or the reason why it has none. */
 export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";
 
-/** A limit that can refuse something, as the metrics name it. */
+/** A limit that can reject something, as labeled in the metrics. */
 export type LimitName = (typeof limitNames)[number];
 
 export const limitNames = [
@@ -21,30 +21,27 @@ export const limitNames = [
   "subscriptions",
 ] as const;
 
-/** One call that ended. */
+/** A completed call. */
 export type EndedCall = Readonly<{
   /** A name of the catalogue, or `unknown`. */
   method: string;
   tier: string;
   outcome: CallOutcome;
   seconds: number;
-  /** The client's id of its request, if it sent one. */
+  /** The client's request id, if it sent one. */
   requestId: string | undefined;
-  /** Trace that the client, or the gateway's own tracing, put it into. */
+  /** Trace context from the client or from the gateway's own tracing. */
   traceContext?: TraceContext | undefined;
-  /** Id of the gateway's own trace of it, if there is one. */
+  /** Id of the gateway's own trace of the call, if there is one. */
   sampledTraceId?: string | undefined;
 }>;
 
 /** Counts and times the gateway's work. */
 export type Meter = Readonly<{
-  /** Counts a call, or `count` of them that differ in nothing that is shown here. */
+  /** Counts a call, or `count` calls whose fields here are all equal. */
   call: (ended: EndedCall, count?: number) => void;
-  /**
-   * Counts an answer of the node, or its failure, or `count` of them, with the time since it was queried, so that the gateway's own part can be told
-   * apart.
-   */
+  /** Counts a response or failure of the node, or `count` of them, with the time since the query, so that the gateway's own share can be told apart. */
   node: (method: string, seconds: number, sampledTraceId?: string, count?: number) => void;
-  /** Counts a call, a batch, a subscription or a connection that a limit refused. */
+  /** Counts a call, batch, subscription or connection rejected by a limit. */
   limited: (limit: LimitName, tier: string) => void;
 }>;

@@ -26,14 +26,14 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CallOutcome, EndedCall } from "./meter.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 
-/** Time between two exports of spans, and most spans in one. */
+/** Interval between span exports, and max spans per export. */
 const sendIntervalMs = 2_000;
 const spansInOneSending = 512;
 
-/** Cache state of a call, by the origin of its answer. */
+/** Cache state of a call, by the source of its response. */
 const cacheStates: Partial<Record<CallOutcome, string>> = { cache: "hit", coalesced: "coalesced", node: "miss" };
 
-/** Starts to make spans and to send them by OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
+/** Starts creating spans and exporting them by OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
 export function startOtlpTracing(
   options: TracingOptions & Readonly<{ otlpUrl: string }>,
   { log }: Readonly<{ log: Logger }>,
@@ -98,7 +98,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
       return buildTraceContext(nodeSpan);
     },
     end: (ended) => {
-      // A reader that shared another's call sent nothing itself: a span that is never ended is never sent.
+      // A coalesced read sent nothing itself: a span that never ends is never exported.
       if (nodeSpan !== undefined && ended.outcome !== "coalesced") finish(nodeSpan, `node ${ended.method}`, ended);
       span.setAttribute("gatehouse.cache", cacheStates[ended.outcome] ?? "none");
       if (ended.requestId !== undefined) span.setAttribute("gatehouse.request_id", ended.requestId);
@@ -134,8 +134,8 @@ function buildTraceContext(span: Span): TraceContext {
 }
 
 /**
- * Creates the sampler of traces. Of the public listener's a share, by trace id, whatever its callers request:
- * anyone could request all. The other listeners' callers may request a trace by the sampled flag of their `traceparent`.
+ * Creates the trace sampler. On the public listener it samples a share by trace id, whatever callers request: otherwise anyone could
+ * request all. Callers of the other listeners may request a trace by the sampled flag of their `traceparent`.
  */
 function createCallSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);
@@ -151,7 +151,7 @@ function createCallSampler(sampleRatio: number): Sampler {
   });
 }
 
-/** Creates an exporter that logs when spans can't be sent, and when they can again; spans in between are lost. */
+/** Creates an exporter that logs when exports start to fail and when they recover; spans in between are lost. */
 function createLoggedExporter(
   exporter: SpanExporter,
   { url, log }: Readonly<{ url: string; log: Logger }>,

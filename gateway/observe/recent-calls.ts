@@ -1,22 +1,22 @@
 import type { CallOutcome } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Most looks that are kept of a window. */
+/** Max samples retained per window. */
 const looksKept = 30;
 
-/** Outcomes that are due to the call or its caller, not to the node and the gateway: they are not counted. */
+/** Outcomes caused by the call or its caller, not by the node or the gateway: they are not counted. */
 const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
 
-/** Calls that ended, except those whose own caller is to blame. */
+/** Completed calls, except those that failed through their caller's fault. */
 export type CallTotals = Readonly<{
   calls: number;
-  /** Calls that got no answer from the node, by method. */
+  /** Calls that got no response from the node, by method. */
   failed: ReadonlyMap<string, number>;
-  /** Calls that were turned away for lack of room. */
+  /** Calls rejected for lack of capacity. */
   shed: number;
 }>;
 
-/** Calls that ended within a window. */
+/** Calls completed within a window. */
 export type RecentCalls = CallTotals & Readonly<{ windowMs: number }>;
 
 /** Adds up the counters of all tiers since the start. */
@@ -33,10 +33,10 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
   return { calls: all, failed, shed };
 }
 
-/** One look at the totals. */
+/** One sample of the totals. */
 type Look = Readonly<{ atMs: number; totals: CallTotals }>;
 
-/** Outcomes of the gateway's calls within a window, by totals that are read now and then: no call pays for it. */
+/** Outcomes of the gateway's calls within a window, from periodically read totals: no call pays for it. */
 export class CallHistory {
   readonly #windowMs: number;
   #looks: Look[] = [];
@@ -45,16 +45,16 @@ export class CallHistory {
     this.#windowMs = windowMs;
   }
 
-  /** Notes the current totals, and returns their difference from those at the window's start, or at the first look after `clear`. */
+  /** Records the current totals, and returns their difference from those at the window's start, or from the first sample after `clear`. */
   add(totals: CallTotals, atMs: number): RecentCalls {
     const last = this.#looks.at(-1);
     if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
-    // The youngest look that is old enough stays, to compare with.
+    // Retains the newest sample that is old enough, for comparison.
     while (this.#looks[1] !== undefined && this.#looks[1].atMs <= atMs - this.#windowMs) this.#looks.shift();
     return { windowMs: this.#windowMs, ...computeDifference(totals, this.#looks[0]?.totals ?? totals) };
   }
 
-  /** Forgets all earlier calls. */
+  /** Drops all earlier calls. */
   clear(): void {
     this.#looks = [];
   }

@@ -2,13 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import type { Meter } from "./meter.ts";
 
-/** Calls within a second from which a gateway is busy. */
+/** Calls per second from which a gateway is busy. */
 const busyCalls = 1_000;
 const windowMs = 1_000;
 
 /**
- * Reports once when so many calls end within a second. Until then the code of a sidecar is kept small for the node's sake; a gateway that
- * works wants it fast, which is a third less CPU for a call that is passed on.
+ * Reports once when that many calls complete within a second. Until then a sidecar's code is kept small for the node's sake; a busy gateway
+ * needs fast code, which takes a third less CPU per forwarded call.
  */
 export function withBusySignal(
   meter: Meter,
@@ -35,23 +35,23 @@ export function withBusySignal(
 }
 
 /**
- * Lets V8 compile for speed again, make room for young objects, and have the rest of its heap double between two collections of all of it, which
- * `cli/launch.js` keeps a sidecar from. With a heap that grows by a tenth, floods had the whole of it collected twice a second, on several threads at once:
- * a container with one CPU has then used its share, and is stopped.
+ * Lets V8 optimize for speed again, gives young objects more space, and lets the rest of the heap double between two full collections;
+ * `cli/launch.js` disables all this for a sidecar. With a heap that grows by a tenth, floods caused two full collections per second, on
+ * several threads at once: a container with one CPU then uses up its share and is throttled.
  */
 export function preferSpeed(): void {
   for (const flag of v8Flags.speed) setFlagsFromString(flag);
 }
 
-/** Time between two ticks; how late one comes is the delay. Ten a second cost an idle process nothing that can be measured. */
+/** Interval between two ticks; how late a tick comes is the delay. Ten per second cost an idle process nothing measurable. */
 const tickMs = 100;
-/** Number of ticks that are kept: half a second. */
+/** Number of ticks retained: half a second. */
 const ticksKept = 5;
 
-/** Watch of the delay of this process's event loop. */
+/** Monitor of this process's event loop delay. */
 export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
 
-/** Starts the watch; the delay is the worst of the last half second. */
+/** Starts the monitor; the delay is the worst of the last half second. */
 export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
   const delays = Array.from({ length: ticksKept }, () => 0);
   let tickedAt = now();

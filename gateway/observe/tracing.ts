@@ -6,29 +6,29 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 /** Origin of a message, for its trace. */
 export type TraceOrigin = Readonly<{
   caller: Caller;
-  /** Trace context that the client sent. */
+  /** Trace context sent by the client. */
   traceContext: TraceContext | undefined;
 }>;
 
-/** One call as it is traced. */
+/** Trace of one call. */
 export type CallTrace = Readonly<{
-  /** Id of its trace; undefined if no span of it is sent. */
+  /** Id of its trace; undefined if none of its spans is exported. */
   sampledTraceId: string | undefined;
-  /** Begins the node's part of the call; returns the trace context that goes to the node. */
+  /** Starts the node's part of the call; returns the trace context to send to the node. */
   requestNode: () => TraceContext;
   end: (ended: EndedCall) => void;
 }>;
 
-/** One batch as it is traced: a span around the spans of its calls. */
+/** Trace of one batch: a span around the spans of its calls. */
 export type BatchTrace = Readonly<{ call: () => CallTrace; end: () => void }>;
 
-/** Makes spans of messages; never of their parameters, and of no name that only a client knows. */
+/** Creates spans for messages; they never contain parameters, nor names that only a client knows. */
 export type Tracing = Readonly<{
   call: (origin: TraceOrigin) => CallTrace;
   batch: (origin: TraceOrigin, items: number) => BatchTrace;
 }>;
 
-/** Destination of the spans, and the share of the calls that have some. */
+/** Destination of the spans, and the share of calls that are sampled. */
 export type TracingOptions = Readonly<{
   otlpUrl?: string | undefined;
   authorization?: Secret | undefined;
@@ -38,5 +38,5 @@ export type TracingOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Running tracing, or none. Disposing of it sends the spans that wait. */
+/** Running tracing, or none. Disposing of it exports the pending spans. */
 export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;

@@ -1,6 +1,6 @@
 import type { CallOutcome, LimitName } from "./meter.ts";
 
-/** Calls of one kind since the start. Names come from the catalogue and the settings, so that there is a bounded number of kinds. */
+/** Calls of one kind since the start. Names come from the catalogue and the settings, so that the number of kinds is bounded. */
 export type CallCount = Readonly<{
   /** A name of the catalogue, or `unknown`. */
   method: string;
@@ -9,8 +9,8 @@ export type CallCount = Readonly<{
   count: number;
 }>;
 
-/** Refusals by one limit of a tier's calls since the start. */
+/** Rejections of a tier's calls by one limit since the start. */
 export type LimitedCount = Readonly<{ limit: LimitName; tier: string; count: number }>;
 
-/** Calls and refusals since the gateway's start. */
+/** Calls and rejections since the gateway's start. */
 export type Traffic = Readonly<{ calls: readonly CallCount[]; limited: readonly LimitedCount[] }>;

@@ -2,12 +2,12 @@ import type { DiskLook } from "#health/disk-watch.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { TrafficRates } from "./traffic-rates.ts";
 
-/** A figure, the time of its measurement (ISO 8601), and whether it is too old to count as present. */
+/** A figure, the time of its measurement (ISO 8601), and whether it is too old to count as current. */
 type Dated<Value extends object> = Value & Readonly<{ at: string; old: boolean }>;
 
-/** The page's strip of figures; one that is not known is absent. */
+/** The page's strip of figures; unknown figures are absent. */
 export type Figures = Readonly<{
-  /** `at`: time at which this block was first seen. */
+  /** `at`: when this block was first seen. */
   lastBlock?: Dated<Readonly<{ height: number }>>;
   rpc?: Dated<Readonly<{ latencyMs?: number; failure?: string }>>;
   gateway?: Dated<Readonly<{ requestsPerSecond: number; errorRatio: number; limitedPerSecond: number }>>;
@@ -15,7 +15,7 @@ export type Figures = Readonly<{
   disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
 }>;
 
-/** Latest observations that the figures are derived from; undefined if there is none. */
+/** Latest observations from which the figures are derived; undefined if there is none. */
 export type FigureSources = Readonly<{
   health: NodeHealth;
   traffic: TrafficRates | undefined;
@@ -23,7 +23,7 @@ export type FigureSources = Readonly<{
   disk: Readonly<{ look: Pick<DiskLook, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
 }>;
 
-/** Ages from which a figure is old: more than two looks of whatever measures it. */
+/** Ages from which a figure is old: more than two check intervals of its source. */
 export type FigureRules = Readonly<{
   nowMs: number;
   monotonicMs: number;

@@ -5,19 +5,19 @@ import type { Charts } from "#status/charts.ts";
 import { buildColumns, type Columns, type Sample } from "./samples.ts";
 import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffic-rates.ts";
 
-/** Time between two looks at what is drawn. */
+/** Interval between two samples for the charts. */
 export const sampleEveryMs = 5_000;
 
-/** Ranges that are kept: every `every`th look. */
+/** Ranges retained: every `every`th sample. */
 const ranges = [
   { name: "10 minutes", every: 1 },
   { name: "24 hours", every: 144 },
 ] as const;
 
-/** Steps of a range; one look more than that is kept. */
+/** Steps of a range; one more sample than that is retained. */
 const steps = 120;
 
-/** Looks from which the rates of the last minute are computed. */
+/** Samples from which the rates of the last minute are computed. */
 const lookedBack = 60_000 / sampleEveryMs;
 
 /** Sources of the history; none of them queries the node. */
@@ -26,20 +26,19 @@ export type HistorySources = Readonly<{
   health: () => NodeHealth;
   charts: Charts;
   traffic: () => Promise<Traffic>;
-  /** Age from which an observation of pruning is no longer taken for the present. */
+  /** Age from which an observation of pruning no longer counts as current. */
   pruningOldAfterMs: number;
 }>;
 
-/** The node's last ten minutes and its last day, for the page; in memory, so that it begins with the process. */
+/** The node's last ten minutes and last day, for the page; in memory, so it starts with the process. */
 export type History = Readonly<{
-  /** Looks once. */
+  /** Takes one sample. */
   sample: () => Promise<void>;
   ranges: () => readonly Readonly<{ name: string; spanMs: number; columns: Columns }>[];
-  /** Undefined until there were two looks. */
+  /** Undefined until there are two samples. */
   traffic: () => TrafficRates | undefined;
 }>;
 
-/** Creates an empty history. */
 export function createHistory(sources: HistorySources): History {
   const kept = ranges.map(({ name, every }) => ({ name, every, samples: [] as Sample[] }));
   const moments: Readonly<{ counts: ReturnType<typeof listCounts>; atMs: number }>[] = [];

@@ -7,31 +7,31 @@ import type { Verdict } from "#status/verdict.ts";
 import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
 
-/** A node as its page reports it. */
+/** Settings of a node's page. */
 export type NodePageOptions = ReportedNode &
   Readonly<{
     service: "sidecar" | "gateway";
-    /** Pages that it links to, each `name=URL`. */
+    /** Pages to link to, each `name=URL`. */
     pages: readonly string[];
     /** Age in ms from which a block is old. */
     blockOldAfterMs: number;
   }>;
 
-/** Sources of the page. All of it is read from state; nothing queries the node. */
+/** Sources of the page. All data is read from state; nothing queries the node. */
 export type NodePageSources = NodeStatusSources &
   Readonly<{
     verdict: () => Verdict;
     events: EventLog;
     state: PageState;
-    /** What a gateway alone has nothing of. */
+    /** Figures that a standalone gateway does not have. */
     figures: () => Pick<FigureSources, "restarts" | "disk">;
     advise: (cause: Condition) => IncidentAdvice;
   }>;
 
-/** The disk is looked at once a minute. */
+/** The disk is checked once a minute. */
 const diskOldAfterMs = 150_000;
 
-/** Describes what the page of any node shows. */
+/** Describes the content of any node's page. */
 export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
   const { state, events, clock, health, advise } = sources;
   const verdict = sources.verdict();
@@ -53,7 +53,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   };
 }
 
-/** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a hold is dated by its condition. */
+/** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a pause is dated by its condition. */
 function findSince({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;

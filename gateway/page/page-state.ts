@@ -7,14 +7,14 @@ import { createOutages, type Outages } from "#status/outages.ts";
 import { servesTraffic, type Verdict } from "#status/verdict.ts";
 import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
 
-/** Time between two notes of whether the node serves. */
+/** Interval at which is recorded whether the node serves. */
 const noteEveryMs = 1_000;
 
-/** State that the page remembers and derives, besides the conditions. */
+/** State that the page remembers and derives, in addition to the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;
-  /** Judges the present, and notes it with the outages. */
+  /** Evaluates the present state and records it with the outages. */
   look: () => Readonly<{ headline: Headline; incidents: readonly Incident[] }>;
 }>;
 
@@ -38,7 +38,7 @@ export function createPageState(sources: PageStateSources): PageState {
   };
 }
 
-/** A failed look leaves a gap in the past, and says nothing of the present. */
+/** A failed sample leaves a gap in the history, and does not affect the present state. */
 const failed = () => undefined;
 
 /** Fills the page's state at intervals, until it is disposed of. */

@@ -1,11 +1,11 @@
-/** One look at the node and its gateway; unknown values are undefined. */
+/** One sample of the node and its gateway; unknown values are undefined. */
 export type Sample = Readonly<{
   /** Wall clock. */
   atMs: number;
   monotonicMs: number;
   height: number | undefined;
   latencyMs: number | undefined;
-  /** Versions that may be pruned and are not yet. */
+  /** Versions that are prunable but not pruned yet. */
   backlog: number | undefined;
   /** Since the start of the process. */
   calls: number;
@@ -13,7 +13,7 @@ export type Sample = Readonly<{
   limited: number;
 }>;
 
-/** Values of each drawing, over the same times; null: not known. */
+/** Values of each chart, over the same times; null: unknown. */
 export type Columns = Readonly<{
   atMs: readonly number[];
   blocksPerMinute: readonly (number | null)[];
@@ -24,7 +24,7 @@ export type Columns = Readonly<{
 }>;
 
 const minuteMs = 60_000;
-/** Blocks within less time than this are no rate. */
+/** Min time span for which a block rate is computed. */
 const leastMs = 10_000;
 
 /** Computes rates from samples, oldest first. Pure. */
@@ -47,7 +47,7 @@ export function buildColumns(samples: readonly Sample[]): Columns {
   };
 }
 
-/** Computes the rate of new blocks in the last minute, as far back as the node has answered each look. */
+/** Computes the rate of new blocks in the last minute, as far back as the node responded to every sample. */
 function computeBlockRate(samples: readonly Sample[], index: number): number | null {
   const last = samples[index];
   if (last?.height === undefined) return null;
@@ -56,7 +56,7 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
     const sample = samples[place];
     if (sample?.height === undefined) break;
     const isNear = last.monotonicMs - sample.monotonicMs <= minuteMs;
-    // Looks may lie further apart than a minute: then the one before is what there is.
+    // Samples may be more than a minute apart: then only the previous one is available.
     if (!isNear && first !== last) break;
     first = sample;
     if (!isNear) break;
@@ -66,7 +66,7 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
   return limitDigits(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 
-/** Limits a value to three digits: a drawing shows no more. */
+/** Rounds a value to three digits: a chart shows no more. */
 function limitDigits(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -5,10 +5,10 @@ export type CallRates = Readonly<{ requests: number; errors: number; limited: nu
 
 /** Recent calls by method and by tier, and the tiers that were limited. */
 export type TrafficRates = Readonly<{
-  /** Time that the rates cover. */
+  /** Period covered by the rates. */
   overMs: number;
   total: CallRates;
-  /** Busiest first; methods beyond the number that is shown are one line, `others`. */
+  /** Busiest first; methods beyond the displayed number are combined in one line, `others`. */
   byMethod: readonly (CallRates & Readonly<{ method: string }>)[];
   byTier: readonly (CallRates & Readonly<{ tier: string }>)[];
   limited: readonly Readonly<{ tier: string; limit: string; perMinute: number }>[];
@@ -16,10 +16,10 @@ export type TrafficRates = Readonly<{
 
 const methodsShown = 10;
 
-/** Calls that failed by the gateway's or the node's doing; the objectives of the alerts count the same. */
+/** Calls that failed because of the gateway or the node; the alerts' objectives count the same. */
 const errors: ReadonlySet<CallCount["outcome"]> = new Set(["failed", "overload"]);
 
-/** Lists all counts of a moment, in the order of `calls`, which only ever grows at its end. */
+/** Lists all counts at one moment, in the order of `calls`, which is append-only. */
 export function listCounts({
   calls,
   limited,
@@ -30,7 +30,7 @@ export function listCounts({
   };
 }
 
-/** Computes the rates of calls between two moments. */
+/** Computes the call rates between two moments. */
 export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
   const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));

@@ -11,7 +11,7 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 import type { ReadInFlight } from "./reads-in-flight.ts";
 
-/** Time for which a read's answer may be used again, and what was known when it was requested. */
+/** How long a read's response may be reused, and the state when it was requested. */
 export type ReadMoment = Readonly<{
   lifetime: CacheLifetime;
   /** Generation of the head. */
@@ -24,23 +24,23 @@ export type ReadMoment = Readonly<{
   isKept: boolean;
 }>;
 
-/** Owner of all shared reads: the pool that they use, and the callbacks that they report to. */
+/** Owner of all shared reads: their pool and callbacks. */
 export type SharedReadOwner = Readonly<{
   pool: Pick<NodePool, "send">;
-  /** Largest answer that is shared. */
+  /** Max size of a shared response. */
   limitBytes: number;
-  /** Called when no reader can join any more. */
+  /** Called when no more readers can join. */
   closed: (shared: CoalescedRead) => void;
   /** Called with the node's result if the cache wants it. */
   result: (shared: CoalescedRead, json: string) => void;
-  /** Serves a reader by a separate call, because the answer is too long to be shared. */
+  /** Serves a reader with a separate call, because the response is too long to be shared. */
   alone: (read: NodeRead) => AnswerFlow;
 }>;
 
 /**
- * One call to the node that answers several equal reads. Each reader gets its own id; the first one gets the node's bytes as they
- * are, and streamed if they are too many to be shared. The call ends when its last reader goes. It is the flow of its first
- * reader's answer, and what goes to the node: one object, because a batch has many of them in flight.
+ * One call to the node that serves several equal reads. Each reader gets its own id; the first one gets the node's bytes unchanged,
+ * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow of its first reader's
+ * response and the call sent to the node: one object, because a batch has many in flight.
  */
 export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment, ReadInFlight {
   readonly wantsWhole = true;
@@ -55,10 +55,10 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   readonly #owner: SharedReadOwner;
   #hasFirst = true;
   #isStreaming = false;
-  /** Created with the first reader that joins: most reads have one reader. */
+  /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Created for an answer that comes in parts: most come whole. */
+  /** Created for a response that arrives in parts: most arrive whole. */
   #collected: CollectedAnswer | undefined;
 
   /** `read` is the first reader's. */
@@ -74,13 +74,13 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#owner = owner;
   }
 
-  /** Queries the node; to be called once, when other readers may join. */
+  /** Queries the node; call it once, when other readers may join. */
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
   }
 
-  /** Takes over a call that was sent for it, instead of `start`. */
+  /** Adopts a call already sent for this read, instead of `start`. */
   takeOver(flow: NodeFlow): void {
     this.#flow = flow;
   }
@@ -113,7 +113,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     return this;
   }
 
-  /** Adds another caller's equal read: the call to the node takes that caller's turns, too, from now on. */
+  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
   join(read: NodeRead): AnswerFlow {
     this.#flow?.join(read.caller);
     const joined = new JoinedRead(read, (gone) => this.#leave(gone));
@@ -134,7 +134,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     this.#endUnread();
   }
 
-  /** Answers all readers. An answer that has one reader, and is not cached, is not parsed. */
+  /** Responds to all readers. A response with one reader that is not cached is not parsed. */
   bytes(body: Buffer, source: AnswerSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);

@@ -8,7 +8,7 @@ import {
 } from "../json-rpc/read-answer.ts";
 import { notify, type NodeRead } from "./node-read.ts";
 
-/** A read alongside the first one that a call to the node answers. If the answer is too long to be shared, it becomes a separate call. */
+/** A read that joined the first reader of a call to the node. If the response is too long to be shared, it becomes a separate call. */
 export class JoinedRead implements AnswerFlow {
   readonly read: NodeRead;
   own: AnswerFlow | undefined;
@@ -29,7 +29,7 @@ export class JoinedRead implements AnswerFlow {
   }
 }
 
-/** Answers the readers that share an answer, each under its own id. */
+/** Sends a shared response to its readers, each under its own id. */
 export function notifyJoined(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
   for (const { read } of joined) notify(read, formatAnswer(answer, read.id), "coalesced", "coalesced");
 }

@@ -9,30 +9,30 @@ import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
 /** Outcome of a call to the node. */
 export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
 
-/** A call that the node has to answer, after every check. */
+/** A call for the node that passed every check. */
 export type NodeRead = Readonly<{
-  /** JSON text of the id that its answer carries. */
+  /** Id of the response, as JSON text. */
   id: string;
   method: Method;
   /** Key of the caller. */
   caller: string;
-  /** Memory of the caller's connection. */
+  /** Memory budget of the caller's connection. */
   memory: HeldBytes;
   /** JSON text of an array. */
   params: string;
-  /** Result of `formatCall` for id, method and params, if the client wrote it so. */
+  /** Result of `formatCall` for id, method and params, if the client sent it in that form. */
   wire?: string | undefined;
   /** The `buildCallKey` of method and params. */
   key: string;
   traceContext: TraceContext | undefined;
-  /** Sends it to the node with others of its batch; absent: it goes alone. */
+  /** Sends it to the node in a batch; absent: it is sent alone. */
   sender?: NodeSender | undefined;
   sink: AnswerSink;
-  /** Called once, when nothing more comes. */
+  /** Called once, when the response is complete. */
   done: (outcome: ReadOutcome) => void;
 }>;
 
-/** Passes the node's bytes on to a client as they come, unread. */
+/** Forwards the node's bytes to a client as they arrive, unparsed. */
 export class PassThrough implements AnswerSink {
   readonly #read: Pick<NodeRead, "id" | "sink" | "done">;
   #hasBegun = false;
@@ -75,13 +75,13 @@ export class PassThrough implements AnswerSink {
   }
 }
 
-/** Answers a read with a text, and ends it. */
+/** Responds to a read with a text, and ends it. */
 export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
   read.done(outcome);
   read.sink.text(text, source);
 }
 
-/** Answers a read with the node's failure, and ends it. */
+/** Responds to a read with the node's failure, and ends it. */
 export function passFailure(read: Pick<NodeRead, "id" | "sink" | "done">, failure: NodeFailure): void {
   read.done(failure);
   const text = formatErrorAnswer(read.id, nodeFailureErrors[failure]);

@@ -13,45 +13,45 @@ import type { AnswerFlow } from "../answers/answer-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
 import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
 
-/** Switches of the two ways to save reads, the cache (`enabled`) and sharing, and bounds of answers. */
+/** Switches for the two ways to save reads, the cache (`enabled`) and sharing, and response limits. */
 export type NodeReadsOptions = Readonly<{
   enabled: boolean;
   coalesce: boolean;
-  /** Largest answer that is cached or shared. */
+  /** Max size of a response that is cached or shared. */
   entryBytes: number;
 }>;
 
-/** Answers calls from the cache, from an equal call in flight, or from the node. Keys are those of `buildCallKey`. */
+/** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are those of `buildCallKey`. */
 export type NodeReads = Readonly<{
-  /** Returns the cached result of a call, as JSON text; undefined for a method whose cache is off, even if an earlier one is there. */
+  /** Returns a call's cached result as JSON text; undefined for a method whose cache is off, even if an earlier result is cached. */
   cached: (method: Method, key: string) => string | undefined;
-  /** Returns the same, if it can't change with the head. */
+  /** Returns a call's cached result, if it can't change with the head. */
   lasting: (method: Method, key: string) => string | undefined;
   read: (read: NodeRead) => AnswerFlow;
 }>;
 
-/** The reads as plain ones of batches use them: the cache and the reads in flight, by numbers in place of keys. */
+/** Reads for the plain calls of batches: the cache and the in-flight reads, by numbers instead of keys. */
 export type PlainNodeReads = Readonly<{
-  /** Returns what a read that begins now has to remember of the head and the cache. */
+  /** Returns the state of head and cache that a read starting now has to remember. */
   moment: () => Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }>;
-  /** Whether the cache or a read in flight may have the answer, by the `hashKey` of the read's key. */
+  /** Returns whether the cache or an in-flight read may have the response, by the `hashKey` of the read's key. */
   mayHave: (hash: number, generation: number) => boolean;
-  /** Begins a read that has no answer: equal ones may join it from now on. Returns whether the cache wants the result. */
+  /** Starts a read that has no response yet: equal reads may join it from now on. Returns whether the cache wants the result. */
   begin: (read: ReadInFlight) => boolean;
   end: (read: ReadInFlight) => void;
-  /** Keeps its result, as {@link keepResult} does. */
+  /** Caches its result, like {@link keepResult}. */
   keep: (read: ReadInFlight & ReadMoment, json: string) => void;
-  /** Makes a shared read of a plain one that has begun. Its call has been sent: it takes that over. */
+  /** Converts a started plain read to a shared read, which adopts the call already sent. */
   share: (plain: ReadInFlight & ReadMoment, read: NodeRead) => CoalescedRead;
 }>;
 
 /**
- * Ids that every node returns byte for byte: plain integers, and strings without anything that some encoder of JSON writes
- * another way (Go's escapes `<`, `>` and `&`, others `/` and `'`). Calls with other ids travel under another one.
+ * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
+ * `<`, `>` and `&`, others `/` and `'`). Calls with other ids are sent under a substitute id.
  */
 const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
 
-/** Whether an id is plain; those of most clients are short integers, which need no regular expression. */
+/** Returns whether an id is plain; most clients' ids are short integers, which need no regular expression. */
 function isPlainId(id: string): boolean {
   const { length } = id;
   const first = id.charCodeAt(0);
@@ -68,7 +68,7 @@ const one = 0x31;
 const nine = 0x39;
 const shortDigits = 15;
 
-/** Creates the reads of one node. */
+/** Creates the reads for one node. */
 export function createNodeReads(
   options: NodeReadsOptions,
   { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
@@ -122,7 +122,7 @@ export function createNodeReads(
   };
 }
 
-/** Creates the reads of batches with the parts that all reads of one node share. */
+/** Creates the reads for batches from the parts that all reads of one node share. */
 function createPlainNodeReads({
   cache,
   head,
@@ -146,7 +146,7 @@ function createPlainNodeReads({
   };
 }
 
-/** Controls a call that one reader has to itself. */
+/** Controls a call that has a single reader. */
 class LoneFlow implements AnswerFlow {
   readonly #flow: NodeFlow;
   readonly #read: NodeRead;

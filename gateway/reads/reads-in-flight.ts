@@ -1,37 +1,37 @@
 import type { AnswerFlow } from "../answers/answer-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 
-/** Places for reads; a power of two, and several times the connections to the node. */
+/** Slots for reads; a power of two, and several times the connections to the node. */
 const places = 4_096;
 
-/** A read in flight that equal ones may join. */
+/** An in-flight read that equal reads may join. */
 export type ReadInFlight = Readonly<{
   /** The `buildCallKey` of method and parameters, and its `hashKey`. */
   key: string;
   hash: number;
-  /** Generation of the head in which it began. */
+  /** Generation of the head when it started. */
   generation: number;
-  /** Adds another caller's equal read: the call to the node takes that caller's turns, too, from now on. */
+  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
   join: (read: NodeRead) => AnswerFlow;
 }>;
 
-/** Reads that equal ones may join, by the hash of their key. */
+/** Joinable reads, by the hash of their key. */
 export type ReadsInFlight = Readonly<{
   get: (hash: number, key: string) => ReadInFlight | undefined;
-  /** Whether there may be a read whose key has this hash. */
+  /** Returns whether there may be a read whose key has this hash. */
   mayHave: (hash: number) => boolean;
-  /** Adds a read, in the place of an earlier one. */
+  /** Adds a read, replacing an earlier one in its slot. */
   add: (read: ReadInFlight) => void;
-  /** Replaces a read, unless another one has taken its place. */
+  /** Replaces a read, unless another one took its slot. */
   replace: (read: ReadInFlight, by: ReadInFlight) => void;
-  /** Removes a read, unless another one has taken its place. */
+  /** Removes a read, unless another one took its slot. */
   remove: (read: ReadInFlight) => void;
 }>;
 
 /**
- * Creates an empty set of reads. Each hash has one place, which the latest read holds: one that lost its place can't be joined any
- * more, which is all that it loses. A map, with an entry made and removed by every read, would cost several times as much, and its
- * abandoned tables keep alive what was ever in them.
+ * Creates an empty set of reads. Each hash has one slot, owned by the latest read: a read that lost its slot can't be joined any more, but
+ * still completes. A map, with an entry added and removed by every read, would cost several times as much, and its abandoned tables keep
+ * alive whatever they once contained.
  */
 export function createReadsInFlight(): ReadsInFlight {
   const reads: (ReadInFlight | undefined)[] = Array.from({ length: places });

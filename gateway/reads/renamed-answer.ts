@@ -5,21 +5,21 @@ import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
 import { CollectedAnswer } from "../upstream/collected-answer.ts";
 import { passFailure, PassThrough, type NodeRead } from "./node-read.ts";
 
-/** The id under which a call travels whose own might come back written another way. */
+/** Substitute id for calls whose own id might come back in another form. */
 export const carriedId = "1";
 
-/** Beginning of most nodes' answers to it. */
+/** Start of most nodes' responses to it. */
 const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
 
-/** Longest answer that is read to find its id: it is read at once. */
+/** Max length of a response that is parsed for its id: parsing is synchronous. */
 const readBytes = 524_288;
 
-/** A read whose answer, if it has to be collected, is held in the read's memory. */
+/** A read whose response, if it has to be buffered, counts against the read's memory budget. */
 type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
 
 /**
- * Answers a read with the node's answer under the read's own id. One that begins as most nodes write it is passed on as it comes, with another
- * beginning; any other has to be read, and may not be long.
+ * Responds to a read with the node's response under the read's own id. A response that starts as most nodes write it is streamed with its
+ * start replaced; any other has to be parsed, so its length is limited.
  */
 export class RenamedAnswer implements AnswerSink {
   readonly #read: Renamed;

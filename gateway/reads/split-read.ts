@@ -7,24 +7,24 @@ import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../answers/ordered-writer.ts";
 import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
 
-/** A range in permitted pieces, each with its own parameters. */
+/** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
   pieces: readonly string[];
-  /** Most pieces that are requested at a time. */
+  /** Max pieces requested at a time. */
   parallel: number;
-  /** Most bytes of the joined answer. */
+  /** Max bytes of the joined response. */
   limitBytes: number;
 }>;
 
-/** The call for the whole range; its owner releases what is held in its memory when it is over. */
+/** The call for the whole range; its owner releases its memory when it ends. */
 type WholeRead = Omit<NodeRead, "params" | "key" | "sender" | "done">;
 
 const pieceId = "1";
 
 /**
- * Reads the pieces of a range and answers with their results, arrays, as one array in the range's order: short ones whole, long
- * ones streamed as they come. No piece is requested that is further ahead than `parallel`. The first piece that fails
- * fails the whole: with its error, or by breaking off what has begun to be sent. `done` is called once.
+ * Reads the pieces of a range and returns their results, arrays, as one array in the range's order: short results whole, long ones
+ * streamed. Requests at most `parallel` pieces ahead. The first piece that fails fails the whole read: with its error, or by aborting a
+ * response already started. `done` is called once.
  */
 export function readSplit(
   { pieces, parallel, limitBytes }: SplitOptions,
@@ -75,7 +75,7 @@ export function readSplit(
     else if (!settled.has(place)) flows.set(place, flow);
   };
   const run = () => {
-    // A piece that comes at once calls back into here; the loop sees what it changed.
+    // A piece with an immediate response calls back into here; the loop sees its changes.
     if (state.isRunning || state.isOver) return;
     state.isRunning = true;
     let sent = -1;
@@ -104,7 +104,7 @@ function buildPiece({ method, caller, memory, traceContext }: WholeRead, params:
   return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
 
-/** Creates the writer of the elements of so many arrays as the result of the call with this id. */
+/** Creates the writer that joins the elements of that many arrays into the result of the call with this id. */
 function createArrayWriter(places: number, id: string, dependencies: OrderedWriterDependencies): OrderedWriter {
   const [head, tail] = [`{"jsonrpc":"2.0","id":${id},"result":[`, "]}"];
   return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
@@ -112,7 +112,7 @@ function createArrayWriter(places: number, id: string, dependencies: OrderedWrit
 
 type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
 
-/** Returns the elements of a piece's answer, or the answer that the whole gets instead. */
+/** Returns the elements of a piece's response, or the response that replaces the whole. */
 function readPiece(given: TextAnswer | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
     return { kind: "error", text: formatErrorAnswer(id, collectionErrors[given]) };

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { tierName } from "./policy.ts";
 
-/** Holder of an API key. */
 export const apiKeyHolder = z
   .string()
   .regex(/^[\w.-]{1,64}$/)
   .meta({ expected: "a holder's name: up to 64 letters, digits and . _ -" });
 
-/** An API key as it is stored, and the limits that its holder has. */
+/** A stored API key, and its holder's limits. */
 export const apiKeyShape = {
   sha256: z
     .string()

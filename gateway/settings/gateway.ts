@@ -18,7 +18,7 @@ import { memorySection } from "./memory.ts";
 import { policyShape, tierName } from "./policy.ts";
 import { webSocketSection } from "./web-socket.ts";
 
-/** Loopback, and what is no part of the public Internet (RFC 1918, 3927, 4193, 4291, 6598): pod networks lie in it. */
+/** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are. */
 const privateNetworks = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -209,7 +209,7 @@ const tracingSection = section({
   timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),
 });
 
-/** All settings of the gateway. What `policyPath` may change while it runs stands in `policy.ts`. */
+/** All settings of the gateway. Those that `policyPath` may change at runtime are in `policy.ts`. */
 export const gatewayShape = {
   public: publicSection,
   private: privateSection,
@@ -230,8 +230,8 @@ export const gatewayShape = {
   ...policyShape,
 };
 
-/** The same, as one section of the sidecar's settings. */
+/** The gateway's settings as one section of the sidecar's settings. */
 export const gatewaySection = section(gatewayShape);
 
-/** The gateway's settings as it reads them: parsed and frozen. */
+/** The gateway's settings, parsed and frozen. */
 export type GatewaySettings = z.output<typeof gatewaySection>;

@@ -1,14 +1,14 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 
-/** Names of the gateway's settings in the service that it runs in, for messages. */
+/** Names of the gateway's settings in the service that runs it, for messages. */
 export type SettingNames = Readonly<{
-  /** Returns the key in the settings file of a setting such as `jwt.jwksPath`. */
+  /** Returns the settings-file key of a setting such as `jwt.jwksPath`. */
   key: (path: string) => string;
   /** Returns its environment variable. */
   variable: (path: string) => string;
 }>;
 
-/** Creates the names in a service that has the gateway's settings in the section `within`, or, without one, among its own. */
+/** Creates the names for a service with the gateway's settings in the section `within`, or, without one, at its top level. */
 export function createSettingNames(service: string, within?: string): SettingNames {
   const full = (path: string) => [...(within === undefined ? [] : [within]), ...path.split(".")];
   return {

@@ -3,7 +3,6 @@ import { bytes, milliseconds, nonNegativeInteger, positiveInteger, yesOrNo } fro
 import { section } from "#daemon/settings/settings.ts";
 import { reservedCodes, rpcCodes } from "../errors.ts";
 
-/** Name of a tier. */
 export const tierName = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/)
@@ -11,31 +10,31 @@ export const tierName = z
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 
-/** Limits of the callers of one tier. */
+/** Limits for the callers of one tier. */
 const tier = z.strictObject({
   requestsPerSecond: z.number().positive().max(10_000_000),
   requestBurst: z.int().min(1),
   computeUnitsPerSecond: z.number().positive().max(1_000_000_000),
   computeUnitBurst: z.int().min(1),
   concurrency: z.int().min(1),
-  /** Blocks of one eth_getLogs; default: `ranges.logsBlocks`. */
+  /** Max blocks of one eth_getLogs; default: `ranges.logsBlocks`. */
   logsBlocks: z.int().min(1).optional(),
-  /** Blocks of one trace_filter; default: `ranges.traceBlocks`. */
+  /** Max blocks of one trace_filter; default: `ranges.traceBlocks`. */
   traceBlocks: z.int().min(1).optional(),
-  /** Blocks up to which a range over the cap is split into permitted pieces; absent: never. */
+  /** Max blocks of a range over the cap that is split into permitted pieces; absent: never split. */
   splitBlocks: z.int().min(1).optional(),
   webSockets: z.int().min(0).default(16),
   subscriptions: z.int().min(0).default(64),
-  /** Largest WebSocket message; default: `webSocket.messageBytes`. */
+  /** Max size of a WebSocket message; default: `webSocket.messageBytes`. */
   messageBytes: z.int().min(1).max(268_435_456).optional(),
-  /** Methods that the tier may call, of those that its listener has; absent: all. */
+  /** Methods that the tier may call, out of its listener's; absent: all. */
   methods: z.array(methodName).max(256).optional(),
 });
 
 /** One tier's limits. */
 export type Tier = Readonly<z.output<typeof tier>>;
 
-/** Callers of the public and the private listener may have fewer calls in flight than `upstream.connections`: no one holds them all. */
+/** Callers of the public and the private listener may have fewer in-flight calls than `upstream.connections`: none can occupy them all. */
 const tiers = z
   .record(tierName, tier)
   .default({
@@ -78,13 +77,13 @@ const methodChange = z.strictObject({
   audience: z.enum(["public", "private", "internal", "nobody"]).optional(),
   costUnits: z.int().min(0).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
-  /** Largest JSON text of its params; never more than `limits.callBytes`. */
+  /** Max size of the params as JSON text; never more than `limits.callBytes`. */
   paramsBytes: z.int().min(2).max(268_435_456).optional(),
   /** false: neither cached nor shared between identical reads. */
   cache: z.boolean().optional(),
 });
 
-/** Changes that an operator makes to a method, or properties of one that the catalogue lacks. */
+/** An operator's changes to a method, or properties of a method that the catalogue lacks. */
 export type MethodChange = Readonly<z.output<typeof methodChange>>;
 
 const methods = z
@@ -221,11 +220,11 @@ const accessLog = section({
   slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
 });
 
-/** Settings that take effect while the gateway runs; together they are its policy. */
+/** Settings that can change at runtime; together they form the policy. */
 export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog };
 
-/** The policy as settings define it; what they omit has its default. */
+/** The policy as defined by settings; omitted keys get their defaults. */
 export const policySchema = z.strictObject(policyShape);
 
-/** The policy's settings: parsed and frozen. */
+/** The policy's settings, parsed and frozen. */
 export type PolicySettings = Readonly<z.output<typeof policySchema>>;

@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 
-/** Style of a chunked body, right or wrong: the text before and after its sizes, and the length of its chunks. */
+/** Style of a chunked body, valid or invalid: the text before and after its sizes, and the length of its chunks. */
 export type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
 
-/** Chunks as clients send them. */
+/** Chunks in the form that clients send. */
 export const plainChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constant(""),
   after: fc.constant(""),
   end: fc.constant("0\r\n\r\n"),
 });
-/** Well-formed chunks with parts that next to nobody sends: extensions and trailers. */
+/** Well-formed chunks with parts that hardly any client sends: extensions and trailers. */
 export const fullChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constantFrom("", "0"),
@@ -56,7 +56,7 @@ export const chunkStyle = fc.oneof(
   }),
 );
 
-/** Formats a body in chunks, as a binary string. */
+/** Formats a body as chunks, as a binary string. */
 export function formatChunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));

@@ -1,15 +1,15 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Answer that a message has to get, as JSON.parse and JSON-RPC 2.0 see it: an error about the whole, nothing, one answer, or
- * so many in an array.
+ * Expected response to a message according to JSON.parse and JSON-RPC 2.0: an error about the whole message, nothing, one response, or an
+ * array of that many.
  */
 export type ExpectedAnswer = Readonly<{ kind: "refused" | "nothing" | "one" } | { kind: "array"; entries: number }>;
 
-/** Brackets from which a text may nest too deep to be read, so that only reading it shows. */
+/** Number of brackets from which a text may nest too deep to be parsed, so that only parsing it shows. */
 const deepBrackets = 200;
 
-/** Computes the answer that a message has to get; undefined if it may be too deep. */
+/** Computes the expected response to a message; undefined if it may nest too deep. */
 export function computeExpectedAnswer(body: Buffer, batchItems: number): ExpectedAnswer | undefined {
   const brackets = body.filter((byte) => byte === 0x5b || byte === 0x7b).length;
   if (brackets >= deepBrackets) return undefined;
@@ -35,7 +35,7 @@ function isNotification(value: unknown): boolean {
   return own.get("jsonrpc") === "2.0" && typeof own.get("method") === "string" && own.get("method") !== "";
 }
 
-/** Describes what is wrong with an answer; undefined if nothing is. An empty text is no answer. */
+/** Describes what is wrong with a response; undefined if nothing is. An empty text is no response. */
 export function explainWrongAnswer(answer: string, expected: ExpectedAnswer | undefined): string | undefined {
   if (answer === "") return expected === undefined || expected.kind === "nothing" ? undefined : "no answer";
   const given = parseJson(answer);

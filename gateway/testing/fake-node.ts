@@ -6,43 +6,43 @@ import { pause } from "#daemon/time.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { answerBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
-/** A call as the fake node received it. */
+/** A call as received by the fake node. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
 
-/** Reaction of the fake node to a call: a result, or anything written to the response by hand. */
+/** Reaction of the fake node to a call: a result, or anything written to the response directly. */
 export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => unknown;
 
-/** Returned by a behaviour that answers by itself. */
+/** Returned by a behaviour that writes the response itself. */
 export const byHand = Symbol("by hand");
 
-/** Reaction of a node to a batch, other than to answer it in its order: from the entries, JSON texts, the body that it sends, or a status. */
+/** Reaction of a node to a batch, other than responding in order: maps the entries, JSON texts, to the body to send, or a status. */
 export type BatchHabit = (entries: readonly string[]) => string | number;
 
-/** A node whose every answer a test decides. It has geth's HTTP interface, with geth's limits. */
+/** A node with test-controlled responses. It has geth's HTTP interface, with geth's limits. */
 export type FakeNode = AsyncDisposable &
   Readonly<{
     httpUrl: string;
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Number of calls in each batch that came, whatever its outcome. */
+    /** Number of calls in each received batch, whatever its outcome. */
     batches: number[];
-    /** Sets how batches are answered from now on; undefined: as geth does. */
+    /** Sets how batches are processed from now on; undefined: like geth. */
     answerBatches: (habit: BatchHabit | undefined) => void;
-    /** Sets how long each answer takes. */
+    /** Sets the delay of each response. */
     delay: (ms: number) => void;
-    /** Makes a block the head, in place of those from its number on, and notifies subscribers; without `fields` it has no time. */
+    /** Makes a block the head, replacing those from its number on, and notifies subscribers; without `fields` it has no timestamp. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
-    /** Sends a notification of every `logs` subscription. */
+    /** Sends a notification for every `logs` subscription. */
     newLog: (log: object) => void;
     subscriptions: () => number;
     /** Closes every WebSocket. */
     cutLink: () => void;
-    /** Sets whether calls are answered; if not, their connections are closed. */
+    /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
     /** Sets whether new WebSockets are accepted. */
     takeLinks: (taken: boolean) => void;
-    /** Accepts a WebSocket that came to another server's port. */
+    /** Accepts a WebSocket upgrade received on another server's port. */
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   }>;
 
@@ -126,7 +126,7 @@ type Answering = Readonly<{
   batches: number[];
 }>;
 
-/** Answers a body with JSON text, or reports that it is answered by hand. */
+/** Returns the JSON text to respond with, or reports that the behaviour writes the response itself. */
 type BodyAnswer = (raw: string, response: ServerResponse) => string | typeof byHand;
 
 function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
@@ -143,7 +143,7 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
     const answers: { id: string; text: string }[] = [];
     for (const raw of raws) {
       const text = single(raw, response);
-      // One answer by hand is the answer to the whole batch.
+      // One response written directly is the response to the whole batch.
       if (text === byHand) return byHand;
       answers.push({ id: readId(raw), text });
     }
@@ -167,7 +167,7 @@ async function answerAsGeth(
   if (text !== byHand) sendAsGeth(request, response, text);
 }
 
-/** Returns the id of a call as it is written there. */
+/** Returns a call's id exactly as written. */
 function readId(raw: string): string {
   return /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
 }

@@ -5,16 +5,16 @@ import { gzipSync } from "node:zlib";
 /** Limits of a node's HTTP interface. The defaults are geth's (its `rpc` package and `node` defaults). */
 export type HttpLimits = Readonly<{
   bodyBytes: number;
-  /** Most calls of one batch. */
+  /** Max calls per batch. */
   batchItems: number;
-  /** Most bytes of the results of one batch. */
+  /** Max bytes of the results of one batch. */
   batchResponseBytes: number;
 }>;
 
 /** geth's own limits: `defaultBodyLimit`, `BatchRequestLimit`, `BatchResponseMaxSize`. */
 export const gethLimits: HttpLimits = { bodyBytes: 5_242_880, batchItems: 1_000, batchResponseBytes: 25_000_000 };
 
-/** Reads a request as geth's HTTP server does. Returns undefined for one that it has refused, or whose sender is gone. */
+/** Reads a request like geth's HTTP server. Returns undefined if it rejected the request, or the sender disconnected. */
 export async function readAsGeth(
   request: IncomingMessage,
   response: ServerResponse,
@@ -25,7 +25,7 @@ export async function readAsGeth(
     return undefined;
   };
   const body = await buffer(request).catch(() => undefined);
-  // The client is gone.
+  // The client disconnected.
   if (body === undefined) return undefined;
   if (request.method !== "POST") return refuse(405, "method not allowed");
   if (body.length > bodyBytes) return refuse(413, `content length too large (${body.length}>${bodyBytes})`);
@@ -34,7 +34,7 @@ export async function readAsGeth(
   return body.toString("utf8");
 }
 
-/** Sends an answer as geth does: compressed for clients that accept that. */
+/** Sends a response like geth: compressed for clients that accept that. */
 export function sendAsGeth(request: IncomingMessage, response: ServerResponse, text: string): void {
   const isCompressed = request.headers["accept-encoding"]?.includes("gzip") === true;
   const body = isCompressed ? gzipSync(text) : Buffer.from(text);
@@ -43,12 +43,12 @@ export function sendAsGeth(request: IncomingMessage, response: ServerResponse, t
   response.end(body);
 }
 
-/** Formats geth's answer to a batch of more calls than it takes: one error, under the id of the first. */
+/** Formats geth's response to a batch over its call limit: one error, with the id of the first call. */
 export function answerBatchTooLarge(firstId: string): string {
   return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
 }
 
-/** Formats geth's answer to a batch: the calls after those whose results were too much get an error each. */
+/** Formats geth's response to a batch: the calls after those whose results exceeded the limit get an error each. */
 export function joinAsGeth(
   answers: readonly Readonly<{ id: string; text: string }>[],
   { batchResponseBytes }: HttpLimits,

@@ -1,4 +1,4 @@
-/** A tier whose limits no test reaches by chance. */
+/** A tier with limits too high for a test to reach by accident. */
 export const limitlessTier = {
   requestsPerSecond: 1e7,
   requestBurst: 1e7,

@@ -1,24 +1,24 @@
 import * as fc from "fast-check";
 import { messageBytes } from "./generated-messages.ts";
 
-/** Deliveries that are made at a time. */
+/** Deliveries generated at a time. */
 const madeAtOnce = 1_000;
 
 /**
- * Way in which a message is sent: in one write, in pieces, in chunks or over WebSocket; or unreadable: in invalid chunks,
- * with a wrong length, or cut off by a client that goes.
+ * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or unreadable: in invalid chunks, with a wrong length, or
+ * cut off by a client that disconnects.
  */
 type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" | "wrongLength" | "cutOff";
 
-/** One message on its way. */
+/** A message and how it is sent. */
 export type Delivery = Readonly<{
   body: Buffer;
   way: DeliveryWay;
-  /** Places where the body is cut, in thousandths of it. */
+  /** Positions at which the body is cut, in thousandths of its length. */
   cuts: readonly number[];
   /** Milliseconds between the pieces. */
   pauseMs: number;
-  /** Number that chooses the fault of an unreadable delivery. */
+  /** Number that selects the fault of an unreadable delivery. */
   harm: number;
 }>;
 
@@ -34,14 +34,14 @@ const delivery: fc.Arbitrary<Delivery> = fc.record({
   harm: fc.nat(1_000),
 });
 
-/** Generates deliveries, always the same ones from a seed. */
+/** Generates deliveries, deterministic for a seed. */
 export function* createDeliveries(seed: number, runs: number): Generator<Delivery> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(delivery, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
   }
 }
 
-/** Cuts the body into the pieces that it is sent in. */
+/** Cuts the body into the pieces to send. */
 export function cutBody({ body, cuts }: Delivery): readonly Buffer[] {
   const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
   return places.slice(1).map((end, at) => body.subarray(places[at], end));

@@ -7,11 +7,11 @@ import { computeExpectedAnswer, explainWrongAnswer } from "./expected-answer.ts"
 import { cutBody, cutBroken, type Delivery } from "./message-deliveries.ts";
 import { sendRaw } from "./raw-exchange.ts";
 
-/** Longest that one message may take to be answered; one that takes longer has hung. */
+/** Max response time for one message; a longer one counts as hung. */
 const answerMs = 60_000;
-/** Messages on one WebSocket before another is opened, so that subscriptions come and go. */
+/** Messages per WebSocket before another is opened, so that subscriptions come and go. */
 const messagesOfOne = 200;
-/** Statuses that an unreadable request may be answered with. */
+/** Allowed response statuses for an unreadable request. */
 const refusals: ReadonlySet<string> = new Set(["200", "400", "408", "413"]);
 const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
 const firstRequest = Buffer.from(
@@ -21,11 +21,11 @@ const firstRequest = Buffer.from(
 /** Sends deliveries to one gateway, one after another. */
 export type MessageSender = AsyncDisposable &
   Readonly<{
-    /** Sends a delivery, and describes what is wrong with the answer; undefined if nothing is. */
+    /** Sends a delivery, and describes what is wrong with the response; undefined if nothing is. */
     send: (delivery: Delivery) => Promise<string | undefined>;
   }>;
 
-/** Creates a sender to the gateway at this URL, which takes batches of so many items. */
+/** Creates a sender to the gateway at this URL, which accepts batches of up to that many items. */
 export function createMessageSender(url: string, batchItems: number): MessageSender {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const sockets = createSocketSource(url);
@@ -34,7 +34,7 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
       const { body, way } = delivery;
       const expected = computeExpectedAnswer(body, batchItems);
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
-        // One that can be read comes first: when it is answered the connection is one that the gateway has taken.
+        // A valid request comes first: its response shows that the gateway has accepted the connection.
         const pieces = [firstRequest, ...cutBroken(delivery)];
         return explainWrongRefusal(await sendRaw(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
       }
@@ -75,14 +75,14 @@ async function sendOverHttp(url: string, agent: Agent, delivery: Delivery) {
   return { status: incoming.statusCode, text: Buffer.concat(parts).toString("utf8") };
 }
 
-/** Describes what is wrong with the answer to an unreadable request, which gets a status, or the end of the connection. */
+/** Describes what is wrong with the response to an unreadable request, which must be a status or a closed connection. */
 function explainWrongRefusal(text: string): string | undefined {
   const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status ?? "");
   const wrong = statuses.find((status) => !refusals.has(status));
   return wrong === undefined ? undefined : `status ${wrong} of what can't be read`;
 }
 
-/** Creates a source of WebSockets, one after another: a new one if the present one has had its share, or is closed. */
+/** Creates a source of WebSockets, one after another: a new one once the present one has sent its share, or is closed. */
 function createSocketSource(url: string) {
   let socket: WebSocket | undefined;
   let sent = 0;
@@ -106,7 +106,7 @@ function createSocketSource(url: string) {
   };
 }
 
-/** Sends a message and a last one, and returns the `replies` that come; text that is not UTF-8 ends the connection (RFC 6455). */
+/** Sends a message and a final one, and returns the `replies` received; text that is not UTF-8 ends the connection (RFC 6455). */
 function sendOverWebSocket(
   socket: WebSocket,
   body: Buffer,

@@ -1,7 +1,7 @@
-/** A message by the numbers that a search varies: its filling, the size of it, and the frame around it. */
+/** A message described by the numbers that a search varies: its filling, the filling's size, and the frame around it. */
 export type MessageShape = Readonly<{
   method: keyof typeof frames;
-  /** Index of the method's frame that the filling goes into. */
+  /** Index of the method's frame that contains the filling. */
   frame: number;
   /** Names of the two fillings, which alternate. */
   atoms: readonly [Atom, Atom];
@@ -9,9 +9,9 @@ export type MessageShape = Readonly<{
   ratio: number;
   /** White space after each atom. */
   spaces: number;
-  /** Bytes of one call, about. */
+  /** Approximate bytes of one call. */
   bytes: number;
-  /** Calls of the batch; 1: no batch. */
+  /** Calls in the batch; 1: no batch. */
   items: number;
 }>;
 
@@ -40,7 +40,7 @@ export const atoms = {
 /** Name of a filling. */
 export type Atom = keyof typeof atoms;
 
-/** Parameters of a method, with the place of the filling; `*` for values, `@` for members with a name each, `#` for a text's characters. */
+/** Parameters of a method, with a placeholder for the filling: `*` for values, `@` for members with a name each, `#` for a text's characters. */
 const frames = {
   eth_call: ["[*]", '[{"data":"0x#"},"latest"]', '[{"to":"0x0"},"latest",{@}]', '[{"input":"#"},{@}]'],
   eth_estimateGas: ["[*]", '[{"data":"0x#"}]'],
@@ -65,7 +65,6 @@ const frames = {
   "rpc.discover": ["[]"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Methods of the shapes. */
 export const shapeMethods = Object.keys(frames) as readonly MessageShape["method"][];
 
 export function countFrames(method: MessageShape["method"]): number {

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 
-/** Bytes of a connection: what is sent at a time. */
+/** Bytes of a connection, one item per write. */
 export type Stream = readonly Buffer[];
 
 /**
- * Sends pieces over a raw connection, one after another, half-closes never, and collects what comes until the peer closes or
- * nothing has come for `quietMs` after `expected` answers were seen, or too little for `giveUpMs`. Dates are blanked.
+ * Sends pieces over a raw connection, one after another, never half-closes, and collects the output until the peer closes, or has been
+ * silent for `quietMs` after `expected` responses, or sent too little for `giveUpMs`. Blanks dates.
  */
 export function sendRaw(
   url: string,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { formatChunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
-/** Streams that are made at a time. */
+/** Streams generated at a time. */
 const madeAtOnce = 1_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -85,7 +85,7 @@ const requestLines = [
   "BREW / HTTP/9",
 ];
 
-/** One request, right or wrong. */
+/** One request, valid or invalid. */
 export type Part = Readonly<{
   line: string;
   extra: readonly string[];
@@ -93,7 +93,7 @@ export type Part = Readonly<{
   newline: string;
   length: number;
   type: boolean;
-  /** Style of a chunked body; absent: with its length. */
+  /** Style of a chunked body; absent: sent with its length. */
   chunks?: ChunkStyle | undefined;
 }>;
 
@@ -115,10 +115,10 @@ export function formatRequest({ line, extra, body, newline, length, type, chunks
   return [...lines, `Content-Length: ${body.length + length}`, "", body].join(newline);
 }
 
-/** A byte in place of another, or put before it; `at` is its place in thousandths of the stream. */
+/** A byte that replaces another or is inserted before it; `at` is its position in thousandths of the stream. */
 const oddByte = fc.record({ at: fc.nat(999), byte: fc.nat(255), isExtra: fc.boolean() });
 
-/** One request of any shape, some with an odd byte, cut anywhere. */
+/** One request of any shape, sometimes with an odd byte, cut anywhere. */
 const alone = fc.record({
   parts: part.map((one) => [one]),
   oddBytes: fc.oneof(
@@ -152,8 +152,8 @@ const harmless = [
 const calls = ["POST / HTTP/1.1", "POST http://a/ HTTP/1.1"];
 const kept = wellFormed([...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"], [...harmless, "Origin: https://a"]);
 /**
- * Calls of which the last ends the connection. Behind a body that nobody reads, and at what comes after the last, the way in which the
- * bytes reached node:http's parser would decide which answers are out before it gives up.
+ * Calls of which the last ends the connection. Behind an unread body, or with bytes after the last request, the way in which the bytes
+ * reach node:http's parser would determine which responses are out before it gives up.
  */
 const closing = fc
   .tuple(
@@ -165,7 +165,7 @@ const closing = fc
   )
   .map(([first, last]) => first.concat(last));
 
-/** Several well-formed requests on one connection, in any pieces. */
+/** Several well-formed requests on one connection, split into any pieces. */
 const several = fc.record({
   parts: fc.oneof(fc.array(kept, { minLength: 2, maxLength: 5 }), closing),
   oddBytes: fc.constant([]),
@@ -177,7 +177,7 @@ const stream = fc.oneof(alone, several);
 
 type OddByte = Readonly<{ at: number; byte: number; isExtra: boolean }>;
 
-/** Content of one connection: requests, with odd bytes in them, cut anywhere or sent one at a time. */
+/** Content of one connection: requests with odd bytes in them, cut anywhere or sent one at a time. */
 export type GivenStream = Readonly<{
   parts: readonly Part[];
   oddBytes: readonly OddByte[];
@@ -185,7 +185,7 @@ export type GivenStream = Readonly<{
   perRequest: boolean;
 }>;
 
-/** Returns the bytes that are sent at a time. */
+/** Returns the bytes of each write. */
 export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
   const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));
@@ -199,7 +199,7 @@ function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
   return text.slice(0, place) + String.fromCharCode(byte) + text.slice(isExtra ? place : place + 1);
 }
 
-/** Generates streams, always the same ones from a seed. */
+/** Generates streams, deterministic for a seed. */
 export function* createStreams(seed: number, runs: number): Generator<GivenStream> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });

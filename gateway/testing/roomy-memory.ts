@@ -1,4 +1,4 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Memory without a bound, for what is tested by itself. */
+/** Unlimited memory, for unit tests. */
 export const roomyMemory: HeldBytes = { hold: () => true, tryAcquire: () => true, release: () => undefined };

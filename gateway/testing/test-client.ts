@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { WebSocket, type ClientOptions } from "ws";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A WebSocket client that keeps what it receives. */
+/** A WebSocket client that records what it receives. */
 export type TestClient = AsyncDisposable &
   Readonly<{
     socket: WebSocket;
@@ -12,7 +12,7 @@ export type TestClient = AsyncDisposable &
     closed: Promise<readonly [code: number, reason: string]>;
   }>;
 
-/** Connects to a gateway's WebSocket; `headers` go with the upgrade, `behaviour` holds what is unusual about the client. */
+/** Connects to a gateway's WebSocket; `headers` are sent with the upgrade, `behaviour` sets what is unusual about the client. */
 export async function connectTestClient(
   httpUrl: string,
   headers: Readonly<Record<string, string>> = {},

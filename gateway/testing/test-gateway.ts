@@ -17,7 +17,7 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   const free = { port: 0 };
   return gatewaySection.parse({
     ...given,
-    // A busy machine runs a test's event loop late, which is not what most tests are about.
+    // On a busy machine a test's event loop runs late, which most tests are not about.
     overload: { loopDelayMs: 60_000, ...(given["overload"] as object) },
     public: { ...free, ...(given["public"] as object) },
     private: { ...free, ...(given["private"] as object) },
@@ -25,11 +25,11 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   });
 }
 
-/** Time for which a gateway under test lets its clients close their connections, unless a test is about that: each test stops one. */
+/** Time that a gateway under test gives its clients to close their connections, unless a test is about that: every test stops a gateway. */
 const briefly: Pause = (_ms, signal) => pause(10, signal);
 
 /**
- * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients: by the
+ * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients: the
  * machine's timer if a test is about that.
  */
 export async function startTestGateway(
@@ -60,7 +60,7 @@ export async function startTestGateway(
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };
 }
 
-/** Posts a body and reads the answer. */
+/** Posts a body and reads the response. */
 export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: "POST",
@@ -70,7 +70,7 @@ export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, 
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Calls a method with id 1 and reads the answer. */
+/** Calls a method with id 1 and reads the response. */
 export async function call(url: string, method: string, params: readonly unknown[] = []) {
   const { text } = await post(url, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
   return JSON.parse(text) as { id: unknown; result?: unknown; error?: { code: number; message: string } };

@@ -20,13 +20,13 @@ import { limitlessTier } from "./limitless-tier.ts";
 import { roomyMemory } from "./roomy-memory.ts";
 import { testSettings } from "./test-gateway.ts";
 
-/** Time that a message cost the thread, in milliseconds of its own time. */
+/** Thread time spent on a message, in milliseconds. */
 export type TurnTimes = Readonly<{
-  /** The longest turn of the event loop. */
+  /** The longest tick of the event loop. */
   longestMs: number;
-  /** All of its turns together. */
+  /** All its ticks together. */
   allMs: number;
-  /** Beginning of its answer. */
+  /** Start of its response. */
   answer: string;
 }>;
 
@@ -36,8 +36,8 @@ const now = () => performance.now();
 const silent = createLog({ service: "test", level: "silent" });
 
 /**
- * Creates a meter of the gateway's own work on a message: everything from the bytes of a message to those of the calls that the node gets, and
- * back from the node's answer, with default limits and a caller whose rate never ends. Only sockets are left out; bytes that would be written
+ * Creates a meter of the gateway's own work on a message: everything from the message's bytes to those of the calls to the node, and back
+ * from the node's response, with default limits and a caller with an unlimited rate. Only sockets are left out; bytes that would be written
  * to one are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
@@ -49,7 +49,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const asked: NodeCall[] = [];
   const pool = {
     send: (call: NodeCall) => {
-      // As a socket would.
+      // Copies the bytes, as a socket would.
       Buffer.from(call.body, "latin1");
       asked.push(call);
       return { ...finishedFlow, join: () => undefined };
@@ -89,10 +89,10 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       const startedAt = now();
       const used = process.threadCpuUsage();
       run();
-      // What was left for the end of the turn.
+      // Runs the work left for the end of the tick.
       await undefined;
       const { user, system } = process.threadCpuUsage(used);
-      // On a busy machine the clock goes on while another process runs; the thread's own time is reported a little late.
+      // On a busy machine the clock advances while another process runs; the thread's own time is reported a little late.
       const ms = Math.min(now() - startedAt, (user + system) / 1_000);
       longestMs = Math.max(longestMs, ms);
       allMs += ms;
@@ -109,7 +109,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   };
 }
 
-/** Creates a sink that takes an answer as a connection does: its text becomes bytes, bytes of the node are copied. */
+/** Creates a sink that processes a response like a connection: encodes its text as bytes, copies the node's bytes. */
 function createCopyingSink(took: (start: string) => void): AnswerSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
@@ -127,7 +127,7 @@ function createCopyingSink(took: (start: string) => void): AnswerSink {
 
 const answer = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
 
-/** Builds the node's answer to a call or a batch, and returns the step that delivers it. */
+/** Builds the node's response to a call or a batch, and returns the step that delivers it. */
 function createAnswerStep(call: NodeCall | undefined): () => void {
   if (call === undefined) return () => undefined;
   const { id, body, sink } = call;

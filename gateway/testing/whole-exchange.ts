@@ -1,34 +1,34 @@
 import { connect, type Socket } from "node:net";
 import type { Stream } from "./raw-exchange.ts";
 
-/** Peer of an exchange, and the signs that it is over. */
+/** Peer of an exchange, and how to detect its end. */
 export type WholeExchangeOptions = Readonly<{
   url: string;
-  /** A request that is sent when the pieces are answered or the peer is silent. */
+  /** A request sent once the pieces got their responses or the peer is silent. */
   last: Buffer;
-  /** End of the answer to `last`; nothing else may end like it. */
+  /** End of the response to `last`; no other response may end like it. */
   lastAnswer: string;
-  /** Answers to wait for before `last` is sent. */
+  /** Number of responses to wait for before `last` is sent. */
   expected: number;
-  /** Silence after which `last` is sent, and once more the end of the connection. */
+  /** Silence after which `last` is sent, and after that the connection is closed. */
   quietMs: number;
-  /** Turns of the event loop between two pieces, in which a peer in this process reads the first and its answer comes. */
+  /** Event loop ticks between two pieces, in which a peer in this process reads the first piece and its response arrives. */
   turnsBetween: number;
 }>;
 
 /**
- * Steps of which a silence is made: if this process stands still for a while, only one of them passes before the sockets are read again, and
- * an answer on its way through client, gateway and node has the rest.
+ * Steps that make up a silence: if this process stalls for a while, only one step passes before the sockets are read again, which leaves
+ * the rest for a response in transit through client, gateway and node.
  */
 const quietSteps = 12;
 
-/** Longest that an exchange takes; one that is not over by then has hung. */
+/** Max time of an exchange; a longer one counts as hung. */
 const exchangeMs = 60_000;
 
 /**
- * Sends pieces, then `last`, then the end of the connection, and resolves with everything that came until the peer closed or had
- * answered `last`. Dates are blanked. Undefined if the peer had closed before a piece was sent: the system may then have
- * discarded answers, so that nothing can be said of them.
+ * Sends pieces, then `last`, then the end of the connection, and resolves with everything received until the peer closed or responded to
+ * `last`. Blanks dates. Undefined if the peer closed before a piece was sent: the system may then have discarded responses, so that they
+ * can't be judged.
  */
 export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
   const { hostname, port } = new URL(options.url);

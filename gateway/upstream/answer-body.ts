@@ -5,46 +5,46 @@ import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { AnswerSink } from "../answers/answer-sink.ts";
 import type { ResponseHead } from "./response-head.ts";
 
-/** Longest answer that is put together here if it comes in several reads. */
+/** Max size of a response that is assembled here if it arrives in several reads. */
 const gatheredMost = 65_536;
 
 export type AnswerBodyDependencies = Readonly<{
   sink: AnswerSink;
-  /** Memory in which a short answer is put together. */
+  /** Memory for assembling a short response. */
   scratch: ScratchBuffers;
-  /** Called when the sink has to be waited for, until `resume`. */
+  /** Called when the sink applies backpressure, until `resume`. */
   hold: () => void;
-  /** Judges the first bytes of a body; without it, a body may have any, or none. */
+  /** Validates the first bytes of a body; absent: a body may start with anything, or be empty. */
   mayBegin?: ((bytes: Buffer) => boolean) | undefined;
 }>;
 
-/** Progress of a body: more is to come, it is whole, or it is refused. */
+/** Progress of a body: incomplete, complete, or rejected. */
 export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "tooLarge">;
 
 /**
- * The body of one response, taken out of its chunks. A body that comes with one read goes to its sink whole, from where it was read. So does
- * a short one that comes in several reads, if its sink wants no less than the whole: every other goes on as it comes.
+ * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without a copy. So does a
+ * short one that arrives in several reads, if its sink only accepts whole bodies; any other is streamed.
  */
 export class AnswerBody {
   readonly #head: ResponseHead;
   readonly #limitBytes: number;
   readonly #dependencies: AnswerBodyDependencies;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Bytes that are still to come of a body whose length is known. */
+  /** Remaining bytes of a body with known length. */
   #leftBytes: number;
   #passedBytes = 0;
-  /** All of the body so far that has not gone to the sink, in the current read. */
+  /** All of the body that has not gone to the sink yet, in the current read. */
   #inRead: Buffer | undefined;
-  /** The same in its own memory, of which `#gatheredBytes` are used. */
+  /** The same in separate memory, of which `#gatheredBytes` are used. */
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
   #isStreaming = false;
   #isDropped = false;
   #isBad = false;
-  /** Whether the sink may keep the bytes of the current read. */
+  /** Whether the sink may retain the bytes of the current read. */
   #isReadKept = false;
 
-  /** `limitBytes` is the most that the body may have. */
+  /** `limitBytes` is the max size of the body. */
   constructor(head: ResponseHead, limitBytes: number, dependencies: AnswerBodyDependencies) {
     this.#head = head;
     this.#limitBytes = limitBytes;
@@ -53,15 +53,12 @@ export class AnswerBody {
     this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the sink takes bytes as they come, so that a long read may be passed on. */
+  /** Whether the sink streams, so that part of a long read may be forwarded. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
 
-  /**
-   * Takes the bytes of one read. After `done`, `end` passes on the rest, before the read's bytes are overwritten. `isKept`: they never
-   * are.
-   */
+  /** Processes the bytes of one read. After `done`, `end` forwards the rest, before the read's bytes are overwritten. `isKept`: they are never overwritten. */
   read(bytes: Buffer, isKept: boolean): BodyState {
     this.#isReadKept = isKept;
     const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
@@ -72,7 +69,7 @@ export class AnswerBody {
     return state;
   }
 
-  /** Ends a body that is whole. */
+  /** Ends a complete body. */
   end(): void {
     const { sink, mayBegin } = this.#dependencies;
     if (this.#isStreaming) sink.end();
@@ -126,7 +123,7 @@ export class AnswerBody {
     }
   }
 
-  /** Saves the bytes of a read that is over before they are overwritten: the body is not whole yet. */
+  /** Copies the bytes of a finished read before they are overwritten: the body is not complete yet. */
   #settle(): void {
     const isShort = Math.max(this.#head.lengthBytes ?? 0, this.#passedBytes) <= gatheredMost;
     if (this.#dependencies.sink.wantsWhole !== true || !isShort) this.#stream();

@@ -1,15 +1,15 @@
 import { isDigit } from "../json-rpc/json-scanner.ts";
 
 /**
- * The ids (JSON text) of a batch's calls. Most clients count theirs: an integer larger than all before it is a new one, and no set of
- * them is kept until an id comes that is not.
+ * The ids (JSON text) of a batch's calls. Most clients count upwards: an integer larger than all before it is new, and no set of ids is
+ * kept until an id breaks that order.
  */
 export class BatchIds {
-  /** Ids that came before there was a set. */
+  /** Ids that arrived before there was a set. */
   readonly #counted: string[] = [];
   #largest = "";
   #all: Set<string> | undefined;
-  /** The last id that was found to be larger: it is looked for, and then added. */
+  /** The last id that was larger than all before: cached between lookup and insertion. */
   #larger: string | undefined;
 
   has(id: string): boolean {
@@ -32,7 +32,7 @@ export class BatchIds {
     }
   }
 
-  /** Whether an id is an integer larger than all before it, as is seen from its digits: parsed as a number a long one would take longer. */
+  /** Returns whether an id is an integer larger than all before it, by comparing digits: parsing a long one as a number would be slower. */
   #isLarger(id: string): boolean {
     const { length } = id;
     const more = length - this.#largest.length;

@@ -9,39 +9,39 @@ import { joinBodies } from "./join-bodies.ts";
 import { readUsualAnswers, type UsualAnswers } from "./usual-answers.ts";
 import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
 
-/** Most bytes of one batch's body; geth takes 5 MiB. */
+/** Max bytes of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
 
-/** Bounds of a piece. */
+/** Limits of a piece. */
 export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number }>;
 
 export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
   turns: SharedTurns;
-  /** Called when the node did not serve the batch as one, with the reason. */
+  /** Called with the reason when the node did not serve the batch as one. */
   refused: (why: string) => void;
-  /** Called with the number of calls that were answered in as much as may be read of a batch's answer. */
+  /** Called with the number of calls whose responses fit in the readable part of a batch response. */
   cutAfter: (items: number) => void;
 }>;
 
 /**
- * Calls that go to the node as one batch. Each gets the answer that bears its id, as if it had come alone. Calls that the node does not answer in the
- * batch (it takes none, answers one error for all, leaves calls out, or its answer grows too long) are sent again alone: every call in
- * it is read-only.
+ * Calls sent to the node as one batch. Each gets the response with its id, as if it had been sent alone. Calls that get no response in the
+ * batch (the node accepts no batches, returns one error for all, omits calls, or its response grows too long) are sent again alone: every
+ * call in it is read-only.
  */
 export class BatchPiece implements AnswerSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
-  /** Entries in the order of the calls, including those that were cancelled since. */
+  /** Entries in the order of the calls, including cancelled ones. */
   readonly #entries: PieceCall[] = [];
   readonly #ids = new BatchIds();
-  /** Number of calls that wait for an answer. */
+  /** Number of calls that wait for a response. */
   #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
-  /** Callers who joined a call in it before it was sent. */
+  /** Callers who joined one of its calls before it was sent. */
   readonly #joiners = new Set<string>();
-  /** Created with the first part of an answer that comes in parts. */
+  /** Created with the first part of a response that arrives in parts. */
   #parts: AnswerParts | undefined;
   #memory: HeldBytes | undefined;
   #caller = "";
@@ -51,7 +51,7 @@ export class BatchPiece implements AnswerSink {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a call fits in. An id may occur only once in a batch: nothing else identifies its answer. */
+  /** Returns whether a call fits. An id may occur only once in a batch: nothing else identifies its response. */
   hasRoomFor(id: string, bytes: number): boolean {
     const isSmall = this.#sizeBytes + bytes <= bodyBytes || this.#entries.length === 0;
     return this.#entries.length < this.#options.items && isSmall && !this.#ids.has(id);
@@ -63,7 +63,7 @@ export class BatchPiece implements AnswerSink {
     return entry;
   }
 
-  /** Adds a call that is its own entry, until it is exchanged. */
+  /** Adds a call that serves as its own entry, until it is exchanged. */
   addPlain(call: PieceCall): void {
     this.#entries.push(call);
     this.#ids.add(call.id);
@@ -71,7 +71,7 @@ export class BatchPiece implements AnswerSink {
     this.#sizeBytes += call.endsAt - call.startsAt;
   }
 
-  /** Puts an entry in the place of a plain call, which goes to the node as this one. */
+  /** Replaces a plain call by an entry; the plain call goes to the node as this one. */
   exchange(plain: PieceCall, call: NodeCall): PieceEntry {
     const entry = new PieceEntry(call, this);
     const place = this.#entries.indexOf(plain);
@@ -79,7 +79,7 @@ export class BatchPiece implements AnswerSink {
     return entry;
   }
 
-  /** Queries the node; to be called once, when no more calls come. */
+  /** Queries the node; call it once, after the last call was added. */
   send(): void {
     const left = this.#entries.filter(({ isOver }) => !isOver);
     this.#entries.splice(0, this.#entries.length, ...left);
@@ -97,7 +97,7 @@ export class BatchPiece implements AnswerSink {
       caller,
       memory,
       id: batchId,
-      // Its calls' own texts are kept until they are answered; all of them once more would be as much again.
+      // Built on demand: the calls' own texts are retained until their responses arrive, and a second copy would double that.
       get body() {
         return joinBodies(entries);
       },
@@ -109,7 +109,7 @@ export class BatchPiece implements AnswerSink {
     for (const joined of this.#joiners) this.#flow.join(joined);
   }
 
-  /** Notes that a call was cancelled. Once all are, the node need not answer. */
+  /** Records that a call was cancelled. Once all are, the node's response is no longer needed. */
   left(): void {
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
@@ -121,7 +121,7 @@ export class BatchPiece implements AnswerSink {
     this.bytes(Buffer.from(json, "latin1"));
   }
 
-  /** Reads an answer that came in one read: it is short, and its bytes are gone in a later turn. */
+  /** Reads a response that arrived in one read: it is short, and its bytes are overwritten in a later tick. */
   bytes(body: Buffer): void {
     const usual = readUsualAnswers(body, this.#entries);
     if (usual !== undefined) {
@@ -144,7 +144,7 @@ export class BatchPiece implements AnswerSink {
     return true;
   }
 
-  /** Reads an answer that came in parts: it is long, so it is read and delivered in its caller's turns. */
+  /** Reads a response that arrived in parts: it is long, so it is parsed and delivered in its caller's turns. */
   end(): void {
     this.#readInTurns();
   }
@@ -159,7 +159,7 @@ export class BatchPiece implements AnswerSink {
     }
   }
 
-  /** Cuts an answer that is longer than may be held: what of it came whole counts. */
+  /** Cuts a response that exceeds the memory limit: its complete parts count. */
   #cut(why: PartsFailure): void {
     this.#flow?.cancel();
     this.#readInTurns(why);
@@ -203,7 +203,7 @@ export class BatchPiece implements AnswerSink {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;
     }
-    // What may be held now says nothing of what will come.
+    // The memory available now does not predict that of later responses.
     if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
     for (const [place, entry] of this.#clear().entries()) {
@@ -226,12 +226,12 @@ export class BatchPiece implements AnswerSink {
     for (const entry of this.#clear()) entry.requestAlone(this.#dependencies.pool);
   }
 
-  /** Returns the calls, and forgets them. */
+  /** Returns the calls and clears the list. */
   #clear(): readonly PieceCall[] {
     return this.#entries.splice(0);
   }
 
-  /** Notes that another caller waits for one of the calls, and so for all of them. */
+  /** Records that another caller waits for one of the calls, and so for all of them. */
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);

@@ -1,11 +1,11 @@
-/** Longest line of a chunk's size that is read, with its extensions. */
+/** Max length of a chunk-size line, with its extensions. */
 const sizeLineBytes = 256;
-/** Most digits of a chunk's size. */
+/** Max digits of a chunk's size. */
 const sizeDigits = 8;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Trailers are passed over. */
+/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Ignores trailers. */
 export class ChunkedDecoder {
   #line = "";
   #left = 0;
@@ -15,7 +15,7 @@ export class ChunkedDecoder {
   dataEnd = 0;
 
   /**
-   * Takes the bytes of one read, and moves the data of its chunks together in them, so that it is one piece however many chunks there are.
+   * Processes the bytes of one read, and compacts the data of its chunks in place, so that it is contiguous however many chunks there are.
    * Returns `more`, `done` once the body's end was read, or `bad`.
    */
   push(bytes: Buffer): "more" | "done" | "bad" {
@@ -60,8 +60,8 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Takes a line as nearly all servers write it, without making a string of it: the end of a chunk, or a size alone. Returns its end, or `at`
-   * for any other line.
+   * Parses a line in the form that nearly all servers use, without creating a string: the end of a chunk, or a size alone. Returns its end,
+   * or `at` for any other line.
    */
   #skipUsualLine(bytes: Buffer, at: number): number {
     if (this.#state === "trailer") return at;
@@ -102,7 +102,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** Returns the value of a hexadecimal digit by its code, or -1. */
+/** Returns the value of a hexadecimal digit from its character code, or -1. */
 function parseHexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;

@@ -2,28 +2,30 @@ import type { NodeFailure } from "../errors.ts";
 import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Receiver of a collected answer. */
+/** Receiver of a buffered response. */
 export type CollectedReceiver = Readonly<{
-  /** Receives the whole answer. The bytes hold until this returns: what is to stay is copied. */
+  /** Receives the whole response. The bytes are only valid until this returns: copy what must stay. */
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
-  /** Called for an answer that is too long to be collected: it goes on from its beginning to the returned sink, if there is one. */
+  /** Called for a response too long to be buffered: it is streamed from its start to the returned sink, if there is one. */
   tooLong: () => AnswerSink | undefined;
 }>;
 
-/** Collects an answer of at most `limitBytes`. A longer one goes on to the sink that `tooLong` returns, or is discarded. */
+/** Buffers a response of at most `limitBytes`. A longer one is streamed to the sink that `tooLong` returns, or discarded. */
 export class CollectedAnswer implements AnswerSink {
   readonly #limitBytes: number;
   readonly #receiver: CollectedReceiver;
   readonly #memory: HeldBytes | undefined;
-  /** Created with the first part: most answers come whole. */
+  /** Created with the first part: most responses arrive whole. */
   #parts: AnswerParts | undefined;
   #lengthBytes: number | undefined;
   #source: AnswerSource = "node";
   #isTooLong = false;
   #onward: AnswerSink | undefined;
 
-  /** @param memory Memory of the collected parts; without it, whoever bounds the number of such answers bounds their bytes. */
+  /**
+   * @param memory Memory budget of the buffered parts; without it, the code that limits the number of such responses limits their bytes.
+   */
   constructor(limitBytes: number, receiver: CollectedReceiver, memory?: HeldBytes) {
     this.#memory = memory;
     this.#limitBytes = limitBytes;

@@ -1,20 +1,20 @@
-/** A connection whose answer waits for a client to take it. */
+/** A connection whose response waits for its client to read it. */
 type Held = Readonly<{ caller: string; cut: () => void }>;
 
 /**
- * The node's connections whose answers wait for clients to take them. There are never more than `most`: at one more, the caller with the
- * most of them loses the one that has waited longest, so that clients which take nothing can't keep the node's connections from other clients.
+ * The node's connections whose responses wait for slow clients. There are never more than `most`: at one more, the caller with the most of
+ * them loses the one that has waited longest, so that clients that read nothing can't block the node's connections for other clients.
  */
 export class HeldConnections<Connection extends Held> {
   readonly #most: number;
-  /** Connections in the order in which they began to wait. */
+  /** Connections in the order in which they started to wait. */
   readonly #held = new Set<Connection>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Adds a connection whose answer begins to wait. */
+  /** Adds a connection whose response starts to wait. */
   add(connection: Connection): void {
     this.#held.add(connection);
     if (this.#held.size <= this.#most) return;
@@ -24,7 +24,7 @@ export class HeldConnections<Connection extends Held> {
     slowest.cut();
   }
 
-  /** Removes a connection that waits no more. */
+  /** Removes a connection that no longer waits. */
   delete(connection: Connection): void {
     this.#held.delete(connection);
   }

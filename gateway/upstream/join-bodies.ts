@@ -1,6 +1,6 @@
 import type { PieceCall } from "./piece-entry.ts";
 
-/** Joins calls to a batch. Those that stand one after another in one text, with a comma between them, are taken from it together. */
+/** Joins calls to a batch. Calls that are adjacent in one text, separated by a comma, are sliced from it together. */
 export function joinBodies(calls: readonly Pick<PieceCall, "text" | "startsAt" | "endsAt">[]): string {
   let batch = "[";
   let from = 0;

@@ -3,22 +3,21 @@ import { pauseWhileRunning } from "#daemon/time.ts";
 import { formatRpcError, rpcErrors } from "../errors.ts";
 import { formatCall, type NodeAnswer } from "../json-rpc/read-answer.ts";
 
-/** Answer to a call while the link is down, is lost, or the node takes too long. */
+/** Response to a call while the link is down, is lost, or the node takes too long. */
 export const unanswered: NodeAnswer = {
   kind: "error",
   json: formatRpcError(rpcErrors.nodeUnavailable),
 };
 
-/** Calls over the node's WebSocket that wait for their answers. */
+/** Calls over the node's WebSocket that wait for their responses. */
 export type LinkCalls = Readonly<{
   send: (socket: WebSocket, method: string, params: string) => Promise<NodeAnswer>;
-  /** Settles the call of a message that has an id. */
+  /** Completes the call that a message's id refers to. */
   settle: (message: ReadonlyMap<string, string>) => void;
-  /** Ends all calls after the connection is gone: nothing will be answered. */
+  /** Ends all calls after the connection is lost: no more responses will arrive. */
   dropAll: () => void;
 }>;
 
-/** Creates the calls of one link. */
 export function createLinkCalls(timeoutMs: number): LinkCalls {
   const waiting = new Map<string, (answer: NodeAnswer) => void>();
   let lastId = 0;
@@ -33,7 +32,7 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
         over.abort();
         resolve(answer);
       });
-      // What the node answered while this process stood still is read before the time is over.
+      // Reads the node's responses from while this process was suspended before the timeout fires.
       return pauseWhileRunning(timeoutMs, over.signal).then(() => {
         if (over.signal.aborted) return promise;
         waiting.delete(id);

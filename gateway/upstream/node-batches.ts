@@ -5,28 +5,28 @@ import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import type { PieceCall } from "./piece-entry.ts";
 
-/** Time for which a caller's batches stay small, or its calls alone, after the node did not serve one. */
+/** How long a caller's batches stay small, or its calls alone, after the node failed to serve one. */
 const smallForMs = 60_000;
-/** Callers for which that is remembered; one that is forgotten tries a whole batch again. */
+/** Max callers for which that is remembered; a forgotten caller tries a whole batch again. */
 const rememberedCallers = 1_000;
 
 /**
- * The rest of one client's batch on its way to the node. From `gather` to `release` it waits for more, but for pieces that are full; at other
- * times all that is sent in one turn of the event loop goes together.
+ * The part of one client's batch that goes to the node. From `gather` to `release` it waits for more calls, except for full pieces;
+ * otherwise everything sent in one tick of the event loop goes together.
  */
 export type NodeBatch = NodeSender &
   Readonly<{
     gather: () => void;
     release: () => void;
-    /** Adds a call that is its own entry to a piece, which it returns. To be called while `items` is more than 1. */
+    /** Adds a call that serves as its own entry to a piece, and returns the piece. Call it only while `items` is more than 1. */
     addPlain: (call: PieceCall) => BatchPiece;
   }>;
 
-/** Turns the rest of clients' batches into batches to the node. */
+/** Forms batches to the node from the remaining calls of clients' batches. */
 export type NodeBatches = Readonly<{
-  /** Returns the number of a caller's calls that go to the node together now; 1 while the node is known not to serve its batches. */
+  /** Returns how many of a caller's calls may go to the node together now; 1 while the node is known not to serve its batches. */
   items: (caller: string) => number;
-  /** Begins a client's batch, which goes in pieces. */
+  /** Starts a client's batch, which is sent in pieces. */
   open: (caller: string) => NodeBatch;
 }>;
 
@@ -38,9 +38,9 @@ export type NodeBatchesDependencies = Readonly<{
 }>;
 
 /**
- * Creates the batches of one node. It remembers for a minute how much of a caller's batch the node did serve, by caller: a long answer,
- * a slow call or one that the node can't read makes nobody else's batches small. A node that takes no batches is tried
- * in vain once a minute by each caller who sends them.
+ * Creates the batches for one node. Remembers for a minute, per caller, how much of a batch the node did serve: a long response, a slow
+ * call or one that the node can't parse does not shrink other callers' batches. With a node that accepts no batches, each caller that sends
+ * them causes one failed try per minute.
  */
 export function createNodeBatches(
   options: BatchPieceOptions,
@@ -103,7 +103,7 @@ export function createNodeBatches(
         },
         release: () => {
           isGathering = false;
-          // The answers of one piece start the calls of the next one by one.
+          // The responses of one piece start the calls of the next one by one.
           if (piece !== undefined) queueMicrotask(send);
         },
       };

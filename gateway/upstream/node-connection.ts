@@ -19,12 +19,12 @@ import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
 import { openNodeSocket } from "./node-socket.ts";
 
-/** Longest head of a response that is read. */
+/** Max size of a response head. */
 const headBytes = 16_384;
-/** Size from which a piece of a streamed body goes on in its own buffer; a smaller one would waste most of it. */
+/** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller one would waste most of it. */
 const ownBufferBytes = 16_384;
 
-/** Parts that a connection shares with its pool, and its reports to it. */
+/** Parts that a connection shares with its pool, and its callbacks to it. */
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
@@ -32,20 +32,20 @@ export type ConnectionDependencies = Readonly<{
   keepHead: KeepMessageHead;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
-  /** Called with a call that got no byte of an answer because the node had closed the kept-alive connection. */
+  /** Called with a call that got no response bytes because the node had closed the keep-alive connection. */
   again: (ticket: NodeTicket) => void;
-  /** Called when the answer begins to wait for its reader, or waits no more. */
+  /** Called when the response starts or stops waiting for its reader. */
   held: (connection: NodeConnection, isHeld: boolean) => void;
 }>;
 
 type Limits = Readonly<{
   responseBytes: () => number;
   connectTimeoutMs: number;
-  /** Returns the end of a wait that begins now, in the clock of `expire`. */
+  /** Returns the deadline of a wait that starts now, in the clock of `expire`. */
   deadlineIn: (waitMs: number) => number;
 }>;
 
-/** One keep-alive connection to the node; one call at a time, its answer streamed as it comes. */
+/** One keep-alive connection to the node; serves one call at a time and streams its response. */
 export class NodeConnection implements Disposable {
   readonly #address: NodeAddress;
   readonly #limits: Limits;
@@ -54,7 +54,7 @@ export class NodeConnection implements Disposable {
   readonly #readHead: ReturnType<typeof createResponseHeadReader>;
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
-  /** Receiver of the body of the response whose head was read. */
+  /** Receiver of the current response's body, once its head was read. */
   #sink: AnswerSink | undefined;
   #body: AnswerBody | undefined;
   #held: Buffer | undefined;
@@ -62,9 +62,9 @@ export class NodeConnection implements Disposable {
   #connected = false;
   #deadline = 0;
   #paused = false;
-  /** Wait while others have their turns, before more of a long answer is read. */
+  /** Yields to other callers before more of a long response is read. */
   readonly #turn: TurnWait;
-  /** Time since which it is idle, in the clock's milliseconds. */
+  /** When it became idle, in the clock's milliseconds. */
   idleSince = 0;
   share: number | undefined;
 
@@ -103,17 +103,17 @@ export class NodeConnection implements Disposable {
     this.#goOn();
   }
 
-  /** Key of the caller whose call is in progress. */
+  /** Key of the caller whose call is in flight. */
   get caller(): string {
     return this.#ticket?.call.caller ?? "";
   }
 
-  /** Ends a call whose reader does not take its answer while other calls need the connection. */
+  /** Aborts a call whose client does not read its response while other calls need the connection. */
   cut(): void {
     this.#fail("slowReader");
   }
 
-  /** Cancels a call. Its answer would still come on this connection, so the connection is closed, too. */
+  /** Cancels a call. Its response would still arrive on this connection, so this closes the connection, too. */
   cancel(ticket: NodeTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
@@ -121,7 +121,7 @@ export class NodeConnection implements Disposable {
     this.#socket.destroy();
   }
 
-  /** Ends the call whose time is over, whether the node is silent or the reader takes nothing. */
+  /** Ends a call past its deadline, whether the node is silent or the client does not read. */
   expire(now: number): void {
     if (this.#ticket === undefined || now < this.#deadline) return;
     this.#fail(this.#connected ? "timeout" : "unavailable");
@@ -140,7 +140,7 @@ export class NodeConnection implements Disposable {
       const isLong = bytes.length >= ownBufferBytes;
       const isKept = isLong && body.isStreaming;
       this.#receiveBody(ticket, body, { head: this.#head, bytes, isKept });
-      // A socket that has much to read is read again and again in one turn of the event loop.
+      // A socket with much data is read repeatedly in one tick of the event loop.
       if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
       return isKept;
     }

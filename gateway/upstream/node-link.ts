@@ -6,16 +6,15 @@ import { readObject } from "../json-rpc/read-object.ts";
 import type { NodeAnswer } from "../json-rpc/read-answer.ts";
 import { createLinkCalls, unanswered } from "./link-calls.ts";
 
-/** Largest message that the node may send over WebSocket. */
+/** Max size of a message from the node over WebSocket. */
 const messageBytes = 67_108_864;
 
-/** URL of the node's WebSocket, waits between the attempts to connect, and time limit of a handshake or a call; times in ms. */
+/** URL of the node's WebSocket, delays between connection attempts, and timeout of a handshake or a call; times in ms. */
 export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; reconnectMaxMs: number; timeoutMs: number }>;
 
-/** Events of the node's WebSocket. */
 export type NodeLinkEvents = Readonly<{
   opened: () => void;
-  /** Called when the connection is gone, and with it every subscription. */
+  /** Called when the connection is lost, and with it every subscription. */
   lost: () => void;
   /** Called with a notification: the subscription's id and its result, both JSON text. */
   notified: (subscription: string, result: string) => void;
@@ -25,20 +24,20 @@ export type NodeLinkEvents = Readonly<{
 export type NodeLink = Disposable &
   Readonly<{
     isOpen: () => boolean;
-    /** Returns the node's answer; an error if the link is down, is lost, or the node takes too long. */
+    /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
     call: (method: string, params: string) => Promise<NodeAnswer>;
-    /** Closes the connection and connects again: for one that is open and silent. */
+    /** Closes the connection and reconnects: for an open but silent connection. */
     reset: () => void;
-    /** Connects at once if the next attempt is still waited for: the node has been seen in another way. */
+    /** Connects at once if the next attempt is still pending: the node was seen by other means. */
     hasten: () => void;
   }>;
 
-/** `random`, from 0 up to 1, spreads the attempts to connect. */
+/** `random`, from 0 up to 1, adds jitter to the connection attempts. */
 export type NodeLinkDependencies = Readonly<{ events: NodeLinkEvents; log: Logger; random: () => number }>;
 
 type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefined; isOver: boolean };
 
-/** Connects to the node's WebSocket, again and again, ever more slowly while it can't be reached, until it is disposed of. */
+/** Connects to the node's WebSocket and reconnects, with backoff while it can't be reached, until disposed of. */
 export function startNodeLink(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies): NodeLink {
   const calls = createLinkCalls(options.timeoutMs);
   const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
@@ -47,7 +46,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
 
   const receive = (data: Buffer) => {
     const message = readObject(data.toString("latin1"));
-    // It works, which one that is closed as soon as it is open does not.
+    // A message shows that the connection works; a connection may also be closed as soon as it is open.
     if (message !== undefined) backoff.reset();
     if (message?.get("method") !== '"eth_subscription"') {
       if (message !== undefined) calls.settle(message);
@@ -113,7 +112,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   };
 }
 
-/** Aborts a handshake after its time. The limit of `ws` would count the time in which this process stood still, too. */
+/** Aborts a handshake after its timeout. The timeout of `ws` would also count time in which this process was suspended. */
 async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
   await pauseWhileRunning(ms, settled);
   if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
@@ -121,7 +120,7 @@ async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Err
 
 type LinkWord = "open" | "lost" | "unreachable";
 
-/** Logs changes of the connection, once for each change and not for each attempt. */
+/** Logs changes of the connection, once per change and not per attempt. */
 function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
   const { host } = new URL(url);
   let last: LinkWord | undefined;

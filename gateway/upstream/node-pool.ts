@@ -10,29 +10,29 @@ import { NodeConnection } from "./node-connection.ts";
 import { NodeTicket } from "./node-ticket.ts";
 import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
 
-/** Bounds of the pool. */
+/** Limits of the pool. */
 export type NodePoolOptions = QueueBounds &
   Readonly<{
     httpUrl: string;
     connections: number;
-    /** Connections whose answers may wait for clients to take them. */
+    /** Max connections whose responses may wait for slow clients. */
     heldConnections: number;
     connectTimeoutMs: number;
     idleTimeoutMs: number;
     responseBytes: () => number;
   }>;
 
-/** Answers in several reads that are put together at a time, as a rule: memory for so many of each size is kept. */
+/** Typical number of multi-read responses assembled at a time: memory for that many of each size is retained. */
 const gatheredAtOnce = 16;
 
-/** Time between two sweeps for what has taken too long; the resolution of every timeout. */
+/** Interval between two timeout sweeps; the resolution of every timeout. */
 const sweepMs = 50;
-/** The same while no call is in flight, when only idle connections grow old: a process at rest is not woken for nothing. */
+/** Sweep interval while no call is in flight, when only idle connections age: avoids waking an idle process. */
 const restingSweepMs = 1_000;
 
 /**
- * Keep-alive connections to the node, of which some stay free for callers who have few. Calls beyond them wait in a bounded queue, which
- * serves callers in turns.
+ * Keep-alive connections to the node, some of which stay reserved for callers with few. Calls beyond them wait in a bounded queue, which
+ * serves callers round-robin.
  */
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
@@ -55,8 +55,8 @@ export class NodePool implements Disposable {
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
-   * Clock of the deadlines: milliseconds, advanced by the sweep alone so that no call reads the clock, and by little
-   * at once: time in which the whole process stood still is not held against the node.
+   * Clock of the deadlines: milliseconds, advanced only by the sweep so that no call reads the clock, and by little at a time: time in
+   * which the whole process was suspended does not count against the node.
    */
   #clockMs = 0;
 
@@ -71,12 +71,12 @@ export class NodePool implements Disposable {
     this.#sweep = this.#sweepEach(sweepMs);
   }
 
-  /** Number of calls that wait for a connection. */
+  /** Number of calls waiting for a connection. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Calls the node; the answer or the failure goes to the call's sink. */
+  /** Calls the node; the response or the failure goes to the call's sink. */
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
     const ticket = new NodeTicket(call, this.#queue);
@@ -95,13 +95,13 @@ export class NodePool implements Disposable {
     for (const connection of this.#all) connection[Symbol.dispose]();
   }
 
-  /** Adds a caller to a waiting call. A caller whose own queue is full waits in the others' alone. */
+  /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits in the others' only. */
   #join(ticket: NodeTicket, caller: string): void {
     if (!this.#waiting.has(ticket)) return;
     ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
     if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
     this.#waiting.join(ticket, caller);
-    // It may have a connection where those before it may not.
+    // This caller may get a connection where those before it may not.
     this.#serveWaiting();
   }
 
@@ -142,7 +142,7 @@ export class NodePool implements Disposable {
     this.#serveWaiting();
   }
 
-  /** Serves waiting calls: a connection that one caller releases may let several of them have one. */
+  /** Serves waiting calls: a connection released by one caller may let several of them proceed. */
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
       const next = this.#waiting.next((caller) => this.#shares.mayAcquire(caller));
@@ -165,13 +165,13 @@ export class NodePool implements Disposable {
     const connection = this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
     else {
-      // Another's call has the place by now. It has been let in, so that the queue's bounds are not checked again.
+      // Another call has taken the connection. This call was already admitted, so the queue's limits are not checked again.
       ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
       this.#waiting.add(ticket);
     }
   }
 
-  /** Returns the end of a wait, which is never early, and late by two sweeps at most. */
+  /** Returns the deadline of a wait; it is never early, and at most two sweeps late. */
   #deadlineIn(waitMs: number): number {
     return this.#clockMs + waitMs + sweepMs;
   }
@@ -182,7 +182,7 @@ export class NodePool implements Disposable {
     return setInterval(() => this.#expire(), everyMs).unref();
   }
 
-  /** Returns to short sweeps, and sets the clock before the first deadline is counted in it. */
+  /** Returns to short sweeps, and sets the clock before the first deadline is computed with it. */
   #wake(): void {
     this.#advance();
     this.#sweep = this.#sweepEach(sweepMs);

@@ -3,19 +3,17 @@ import { connect as connectTls } from "node:tls";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { NodeAddress } from "./node-address.ts";
 
-/** Most bytes of one read. */
+/** Max bytes of one read. */
 const readBytes = 65_536;
 
-/** Events of a connection to the node. */
 export type NodeSocketEvents = Readonly<{
   connected: () => void;
-  /** Called with bytes that came. They are overwritten by the next ones unless the answer is true: then they are the receiver's to keep. */
+  /** Called with received bytes. They are overwritten by the next read unless this returns true: then the receiver owns them. */
   received: (bytes: Buffer) => boolean;
-  /** Called when the connection is gone, for whatever reason. */
+  /** Called when the connection is closed, for whatever reason. */
   closed: () => void;
 }>;
 
-/** Connects to the node. */
 export function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
   const socket = secure
     ? connectTls({ host, port, servername: host, lookup: lookupName }).on("data", events.received)
@@ -29,7 +27,7 @@ export function openNodeSocket({ secure, host, port }: NodeAddress, events: Node
   return socket;
 }
 
-/** Creates one buffer for read after read, which spares every short answer its own buffer and the stream's queue. */
+/** Creates one buffer reused for all reads, which saves a buffer per short response and the stream's queue. */
 function readInto({ received }: NodeSocketEvents): OnReadOpts {
   let buffer = Buffer.allocUnsafeSlow(readBytes);
   let isKept = false;

@@ -1,15 +1,15 @@
 import type { NodeCall, NodeFlow } from "./node-call.ts";
 
-/** Queue that a ticket may stand in. */
+/** Queue that a ticket may be in. */
 type TicketQueue = Readonly<{
   join: (ticket: NodeTicket, caller: string) => void;
   leave: (ticket: NodeTicket) => void;
 }>;
 
-/** Connection that a ticket is on. */
+/** Connection assigned to a ticket. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
-/** A call's place: in the queue until `waitsUntil`, then on a connection. Whoever made the call controls it by its ticket. */
+/** A call's position: in the queue until `waitsUntil`, then on a connection. The code that made the call controls it by its ticket. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
   /** Deadline in the pool's clock. */

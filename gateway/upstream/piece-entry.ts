@@ -4,45 +4,45 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { UsualAnswers } from "./usual-answers.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
-/** Callbacks of an entry to the piece that it is in. */
+/** Callbacks from an entry to its piece. */
 type EntryPiece = Readonly<{
   /** Called when its call is cancelled. */
   left: () => void;
-  /** Called when another caller waits for its answer. */
+  /** Called when another caller waits for its response. */
   joined: (caller: string) => void;
 }>;
 
-/** A call in a piece: an entry, or a plain read, which is its own entry. */
+/** A call in a piece: an entry, or a plain read that serves as its own entry. */
 export type PieceCall = Readonly<{
-  /** JSON text of its id. */
+  /** Its id, as JSON text. */
   id: string;
-  /** Text that its request is a part of, and the offsets of the part. */
+  /** Text that contains its request, and the request's offsets in it. */
   text: string;
   startsAt: number;
   endsAt: number;
   timeoutMs: number;
-  /** Its caller; of the first call of a piece, what follows goes with the piece to the node. */
+  /** Its caller; the following fields of a piece's first call are sent to the node with the piece. */
   caller: string;
   memory?: HeldBytes | undefined;
   traceContext?: TraceContext | undefined;
-  /** Whether it was cancelled, or has its answer. */
+  /** Whether it was cancelled, or has its response. */
   isOver: boolean;
   answer: (text: string) => void;
-  /** Answers itself, the call at `from`, and as many after it as it can; returns their number. */
+  /** Sends the responses for itself, the call at `from`, and as many after it as it can; returns their number. */
   answerRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
   fail: (failure: NodeFailure) => void;
   requestAlone: (pool: NodeSender) => void;
 }>;
 
-/** One call in a piece; if it is sent again alone, the entry controls that. */
+/** One call in a piece; if the call is sent again alone, the entry controls that, too. */
 export class PieceEntry implements NodeFlow, PieceCall {
   readonly call: NodeCall;
   readonly startsAt = 0;
   readonly #piece: EntryPiece;
   #own: NodeFlow | undefined;
-  /** Created with the first other caller that joins. */
+  /** Created when the first other caller joins. */
   #joiners: Set<string> | undefined;
-  /** Whether it was cancelled, or has its answer. */
+  /** Whether it was cancelled, or has its response. */
   isOver = false;
 
   constructor(call: NodeCall, piece: EntryPiece) {

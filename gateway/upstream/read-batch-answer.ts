@@ -2,7 +2,7 @@ import { isAt, notJson, skipSpace } from "../json-rpc/json-scanner.ts";
 import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
-/** Deepest nesting that is read in the node's answers. */
+/** Max nesting depth accepted in the node's responses. */
 export const answerDepth = 512;
 
 const openBracket = 0x5b;
@@ -10,31 +10,30 @@ const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 const comma = 0x2c;
 
-/** Beginning of most nodes' answers, up to the id, and the text after it. */
+/** Start of most nodes' responses, up to the id, and the text after it. */
 export const answerStart = '{"jsonrpc":"2.0","id":';
 export const resultStart = ',"result":';
 const errorStart = ',"error":';
 
-/** Bytes of an answer that are read in one step. */
+/** Bytes of a response parsed per step. */
 const stepBytes = 16_384;
 
-/** Longest answer that is searched for its id; a longer one must have it at either end, as nodes write it. */
+/** Max length of a response that is searched for its id; a longer one must have its id at either end, where nodes write it. */
 const searchedBytes = 65_536;
 
-/** Stands for an answer that says that the call failed for being in this batch: alone it may succeed. */
+/** Marks a response that reports that the call failed because of this batch: alone it may succeed. */
 export const ofTheBatch = "";
 
-/** The node's answers by the places of their calls, as slices of one binary string; undefined where the node sent none. */
+/** The node's responses by the index of their calls, as slices of one binary string; undefined where the node sent none. */
 export type BatchAnswers = readonly (string | undefined)[];
 
-/** An answer that is being read. */
+/** A response being parsed. */
 type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
 
 /**
- * Reads the node's answer to a batch of calls with these ids (JSON text), in steps. Elements without one of the requested ids
- * are passed over if they name none (`null`: the node did not know), and make the whole untrustworthy if
- * they name another, or one for the second time: `answers` is undefined. So is a text that is not a JSON array, unless it was `cut`: then it is
- * read up to its last whole element.
+ * Parses the node's response to a batch of calls with these ids (JSON text), in steps. Elements without one of the requested ids are
+ * skipped if they have none (`null`: the node did not know), and invalidate the whole response if they have another id, or a duplicate:
+ * `answers` is undefined. So does a text that is not a JSON array, unless it was `cut`: then it is parsed up to its last complete element.
  */
 export class BatchAnswerReading {
   readonly #bytes: Buffer;
@@ -46,7 +45,7 @@ export class BatchAnswerReading {
   readonly #scan: ValueScan;
   #at: number;
   #element: Element | undefined;
-  /** Place of the call whose answer is next, in most nodes' order. */
+  /** Index of the call whose response is next, in most nodes' order. */
   #next = 0;
   #isOver = false;
   #isBroken = false;
@@ -65,12 +64,12 @@ export class BatchAnswerReading {
     else this.#isOver = bytes[this.#at] === closeBracket;
   }
 
-  /** Answers that were read, once `step` has returned 0; undefined if none of them is to be trusted. */
+  /** The parsed responses, once `step` has returned 0; undefined if none of them can be trusted. */
   get answers(): BatchAnswers | undefined {
     return this.#isBroken ? undefined : this.#answers;
   }
 
-  /** Reads on; returns the number of bytes, 0 at the end. */
+  /** Parses one step; returns the number of bytes, 0 at the end. */
   step(): number {
     if (this.#isOver) return 0;
     const scan = this.#scan;
@@ -83,7 +82,7 @@ export class BatchAnswerReading {
     return this.#isOver ? 0 : Math.max(1, bytes);
   }
 
-  /** Begins an element. Most nodes answer in the order of the calls, and write an answer's members in the same order. */
+  /** Starts an element. Most nodes respond in the order of the calls, and write a response's members in the same order. */
   #begin(): Element {
     const start = this.#at;
     const place = this.#next;
@@ -143,7 +142,7 @@ export class BatchAnswerReading {
   }
 }
 
-/** Finds the place of an id; needed only if a node answers in another order or in another way than most. */
+/** Finds the index of an id; needed only if a node responds in an unusual order or format. */
 class Places {
   readonly #ids: readonly string[];
   #places: ReadonlyMap<string, number> | undefined;
@@ -158,7 +157,7 @@ class Places {
   }
 }
 
-/** Returns how the answer to the call with this id begins at `at`: as most nodes write a result or an error, or another way. */
+/** Returns how the response to the call with this id starts at `at`: like most nodes' results, like most nodes' errors, or differently. */
 function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
   if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
   const idEnd = at + answerStart.length + id.length;
@@ -166,13 +165,13 @@ function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
   return isAt(bytes, idEnd, errorStart) ? "error" : "other";
 }
 
-/** An id as the first or second member of an answer, and as its last: text at an object's end is not part of a string or of an inner object. */
+/** An id as the first or second member of a response, and as its last: text at an object's end is not part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
-/** Longest id with its key that is looked for there. */
+/** Max length of an id with its key that is matched there. */
 const idBytes = 2_048;
 
-/** Reads the id of an answer, JSON text; `null` if it has none, undefined if it is not an object, or long and its id at neither end. */
+/** Reads the id of a response, JSON text; `null` if it has none, undefined if it is not an object, or is long and has its id at neither end. */
 function readId(element: string): string | undefined {
   if (element.length > searchedBytes) {
     return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
@@ -181,9 +180,9 @@ function readId(element: string): string | undefined {
   return members === undefined ? undefined : (members.get("id") ?? "null");
 }
 
-/** Error texts about the batch and not the call: geth's "response too large", others name the batch. */
+/** Error texts that concern the batch and not the call: geth's "response too large"; others mention the batch. */
 const batchErrors = /response too large|\bbatch/i;
-/** Longest answer that is searched for such an error. */
+/** Max length of a response that is searched for such an error. */
 const errorLength = 4_096;
 
 function isBatchError(element: string): boolean {

@@ -2,13 +2,13 @@ import { CollectedAnswer } from "./collected-answer.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
-/** Longest answer to the gateway's own query. */
+/** Max size of the response to the gateway's own query. */
 const answerBytes = 8_388_608;
 
-/** Key of the gateway's own queries, among callers; no listener has this name. */
+/** Caller key of the gateway's own queries; no listener has this name. */
 const ownCaller = "gateway";
 
-/** Queries the node for the gateway itself. Returns undefined if it does not answer or answers with an error. */
+/** Queries the node for the gateway itself. Returns undefined if it does not respond, or responds with an error. */
 export function requestNode(
   pool: Pick<NodePool, "send">,
   call: Readonly<{ method: string; params: string; timeoutMs: number }>,

@@ -6,12 +6,14 @@ const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 const comma = 0x2c;
 
-/** The node's answer to a batch as most nodes write it: the results of all calls, in their order, and no white space between them. */
+/** The node's response to a batch in most nodes' format: the results of all calls, in order, without white space between them. */
 export class UsualAnswers {
   readonly text: string;
   readonly #ends: readonly number[];
 
-  /** @param ends Offset after each answer in the text. */
+  /**
+   * @param ends Offset after each response in the text.
+   */
   constructor(text: string, ends: readonly number[]) {
     this.text = text;
     this.#ends = ends;
@@ -25,13 +27,13 @@ export class UsualAnswers {
     return this.#ends[place] ?? 0;
   }
 
-  /** Returns the answers from one place to another, that one not included, as they stand in the text. */
+  /** Returns the responses from one index up to another (exclusive), unchanged from the text. */
   slice(from: number, to: number): string {
     return this.text.slice(this.startOf(from), this.endOf(to - 1));
   }
 }
 
-/** Reads such an answer to calls with these ids at once; undefined if it is written any other way, or has an error in it. */
+/** Parses such a response to calls with these ids at once; undefined if it has any other format, or contains an error. */
 export function readUsualAnswers(bytes: Buffer, calls: readonly Readonly<{ id: string }>[]): UsualAnswers | undefined {
   if (bytes[0] !== openBracket) return undefined;
   const budget = createAmpleBudget();

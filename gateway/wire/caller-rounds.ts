@@ -1,6 +1,6 @@
-/** Waiting work by its caller: one piece of each caller is taken after the other, however many one has. */
+/** Waiting work by caller, served round-robin: one piece per caller, however many it has. */
 export class CallerRounds<Waiting> {
-  /** Work in the order of turns: the caller that was served last stands last. */
+  /** Work in round-robin order: the caller served last is at the end. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   get isEmpty(): boolean {
@@ -17,7 +17,7 @@ export class CallerRounds<Waiting> {
     else own.push(waiting);
   }
 
-  /** Takes the next piece; undefined if nothing waits. */
+  /** Removes and returns the next piece; undefined if nothing waits. */
   next(): Waiting | undefined {
     for (const [caller, own] of this.#waiting) {
       const waiting = own.shift();

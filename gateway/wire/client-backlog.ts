@@ -10,29 +10,29 @@ type WrittenTo = Readonly<{
   uncork: () => void;
 }>;
 
-/** Most waiting bytes of one write: a slow client's progress is seen in steps of it. */
+/** Max waiting bytes per write: a slow client's progress is measured in steps of this size. */
 const pieceBytes = 65_536;
-/** Most bytes that are written as they are if nothing waits. */
+/** Max bytes written without a copy if nothing waits. */
 const directBytes = 81_920;
 const nothing = Buffer.alloc(0);
-/** Size up to which bytes are copied behind their head: for larger ones a write of both costs less than the copy, and than its garbage. */
+/** Size up to which bytes are copied behind their head: for larger ones a write of both costs less than the copy and its garbage. */
 const copiedBytes = 16_384;
 /** Waiting bytes from which no more are requested. */
 const enoughBytes = 262_144;
 
 /**
- * Bytes that were written for a client and wait until it takes them. They are held within the connection's memory, so that the node's connection is
- * free for other calls while a client reads slowly. Its owner calls `drained` when the target can take more.
+ * Bytes written for a client that has not read them yet. They count against the connection's memory budget, and free the node's connection
+ * for other calls while a client reads slowly. Its owner calls `drained` when the target can accept more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
   readonly #memory: ClientBytes;
   #queue: Readonly<{ head: Buffer; bytes: Buffer }>[] = [];
-  /** Offset at which the first of the queue continues. */
+  /** Offset at which the first item of the queue continues. */
   #at = 0;
   /** Bytes of the queue; a buffer counts until all of it is written. */
   #bytes = 0;
-  /** Bytes that the target itself holds, as far as they are counted. */
+  /** Bytes buffered by the target itself, as far as they are counted. */
   #counted = 0;
   #isFull = false;
   #afterAll: (() => void)[] = [];
@@ -42,19 +42,19 @@ export class ClientBacklog implements Disposable {
     this.#memory = memory;
   }
 
-  /** Whether the client has to take something before it is served further. */
+  /** Whether the client has to read something before it is served further. */
   get isWaiting(): boolean {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
-  /** Bytes that wait here, besides those of the target. */
+  /** Bytes that wait here, excluding those of the target. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Writes in the order of calls. False means that no more should come until `drained` returns true. A `head` goes before the bytes in the
-   * same write, and is put there when the client takes it; at most `pieceBytes` may follow one.
+   * Writes in the order of calls. False means that the caller should wait until `drained` returns true. A `head` goes before the bytes in
+   * the same write, and is joined to them when the client reads them; at most `pieceBytes` may follow one.
    */
   write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
@@ -69,20 +69,20 @@ export class ClientBacklog implements Disposable {
     return !this.#isFull;
   }
 
-  /** Runs something once all is written: at once, if nothing waits here. */
+  /** Runs a function once everything is written: at once if nothing waits here. */
   afterAll(run: () => void): void {
     if (this.#queue.length === 0) run();
     else this.#afterAll.push(run);
   }
 
-  /** Writes on when the target can take more. Returns whether more may come. */
+  /** Continues writing when the target can accept more. Returns whether the caller may write more. */
   drained(): boolean {
     this.#pump();
     if (this.#bytes <= enoughBytes) this.#isFull = false;
     return !this.#isFull;
   }
 
-  /** Releases everything after the client is gone. */
+  /** Releases everything after the client disconnected. */
   [Symbol.dispose](): void {
     this.#hold(-this.#bytes - this.#counted);
     this.#queue = [];
@@ -113,7 +113,7 @@ export class ClientBacklog implements Disposable {
     for (const run of then) run();
   }
 
-  /** Writes a head and the bytes behind it together. */
+  /** Writes a head and the bytes after it together. */
   #send(head: Buffer, bytes: Buffer): boolean {
     if (head.length === 0) return this.#target.write(bytes);
     if (bytes.length <= copiedBytes) return this.#target.write(Buffer.concat([head, bytes]));
@@ -124,14 +124,14 @@ export class ClientBacklog implements Disposable {
     return hasRoom;
   }
 
-  /** Counts the bytes that the target itself holds, while the client does not take them. */
+  /** Counts the bytes buffered by the target itself while the client does not read them. */
   #count(): void {
     const held = this.#target.writableNeedDrain ? this.#target.writableLength : 0;
     this.#hold(held - this.#counted);
     this.#counted = held;
   }
 
-  /** Holds bytes, or releases them if negative. Returns whether no more is held than may be. */
+  /** Reserves bytes, or releases them if negative. Returns whether the total is within the limit. */
   #hold(bytes: number): boolean {
     this.#memory.waits(bytes);
     if (bytes > 0) return this.#memory.hold(bytes);

@@ -1,26 +1,26 @@
 const nothing = Buffer.alloc(0);
 
 /**
- * Bytes in the order of their arrival, in one buffer that grows by doubling: bodies that come byte by byte cost at most twice their size,
- * and time in proportion to it. Bytes that `bytes` has returned stay as they were; only those after them are written.
+ * Bytes in order of arrival, in one buffer that grows by doubling: bodies that arrive byte by byte cost at most twice their size, and time
+ * proportional to it. Bytes returned by `bytes` never change; writes only go after them.
  */
 export class ReceivedBytes {
   #buffer: Buffer = nothing;
   #start = 0;
   #end = 0;
-  /** Whether the buffer is this object's own; a piece that came alone is kept as it came. */
+  /** Whether this object owns the buffer; a single piece is stored without a copy. */
   #isOwn = false;
 
   get length(): number {
     return this.#end - this.#start;
   }
 
-  /** Bytes of memory that it takes. */
+  /** Bytes of memory used. */
   get heldBytes(): number {
     return this.#buffer.length;
   }
 
-  /** All bytes that were received and not dropped. */
+  /** All bytes received and not dropped. */
   get bytes(): Buffer {
     const isAll = this.#start === 0 && this.#end === this.#buffer.length;
     return isAll ? this.#buffer : this.#buffer.subarray(this.#start, this.#end);
@@ -41,7 +41,7 @@ export class ReceivedBytes {
     this.#end += piece.length;
   }
 
-  /** Copies what is left of a piece that was kept as it came, before its memory is used again. */
+  /** Copies the rest of a piece stored without a copy, before its memory is reused. */
   own(): void {
     if (this.#isOwn || this.length === 0) return;
     const own = Buffer.allocUnsafeSlow(this.length);
@@ -49,7 +49,7 @@ export class ReceivedBytes {
     this.#replace(own, own.length, true);
   }
 
-  /** Forgets the first `count` bytes. */
+  /** Drops the first `count` bytes. */
   drop(count: number): void {
     this.#start += count;
     if (this.length <= 0) this.#replace(nothing, 0, false);
@@ -63,7 +63,7 @@ export class ReceivedBytes {
   }
 }
 
-/** Returns bytes that keep no more than themselves alive: a part of a buffer that is more than twice as large is copied. */
+/** Returns bytes that keep only themselves alive: a slice of a buffer more than twice as large is copied. */
 export function copyToOwnMemory(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
 }

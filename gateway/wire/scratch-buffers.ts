@@ -1,16 +1,16 @@
-/** The smallest buffer, and the largest: longer messages get their own memory. */
+/** The smallest and the largest buffer: longer messages get their own memory. */
 const leastBytes = 16_384;
 const mostBytes = 131_072;
 
 /**
- * Memory in which one message after another is put together. A buffer whose message was not sent at once belongs to it from then on: its
- * size is a power of two, so that what is held is never more than twice what is counted.
+ * Reusable memory for assembling messages. A buffer whose message was not sent at once belongs to that message from then on: its size is a
+ * power of two, so that the memory used is at most twice the memory counted.
  */
 export class ScratchBuffers {
   readonly #free = new Map<number, Buffer[]>();
   readonly #keptOfSize: number;
 
-  /** `keptOfSize` is the number that is kept of each size. */
+  /** `keptOfSize` is the number retained per size. */
   constructor(keptOfSize = 1) {
     this.#keptOfSize = keptOfSize;
   }
@@ -23,7 +23,7 @@ export class ScratchBuffers {
     return buffer.subarray(0, length);
   }
 
-  /** Ends the use of an acquired buffer: nobody may read it afterwards. */
+  /** Releases an acquired buffer, which must not be read afterwards. */
   release(acquired: Buffer): void {
     const { buffer } = acquired;
     const size = buffer.byteLength;

@@ -1,29 +1,29 @@
 import { CallerRounds } from "./caller-rounds.ts";
 
-/** Time of one turn of the event loop that goes to work which may wait; a step of it may take that longer. */
+/** Time per event loop tick for deferrable work; a step of it may exceed that. */
 const turnMs = 1;
-/** Most pieces of work that begin in one turn: part of their work, above all reading on, is done after it. */
+/** Max pieces of work started in one tick: part of their work, above all further reading, is done after it. */
 const mostInTurn = 8;
 
-/** Time, and a later turn of the event loop. */
+/** A clock, and a way to run in a later tick of the event loop. */
 export type TurnSource = Readonly<{
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
-  /** Runs something in a later turn, after all that has come meanwhile. */
+  /** Runs a function in a later tick, after everything received meanwhile. */
   later: (run: () => void) => void;
 }>;
 
 /**
- * Shares the thread's time out by callers. Short calls alone are answered as they come, and so is what a caller sends or gets alongside them
- * (calls behind one another in one read, long messages, batches, long answers), until the time of a turn is over, of all callers together.
- * After that one short call of each caller is still answered in this turn, of those that have nothing waiting; a caller with a hundred
- * connections has one, too. The rest waits, and in each turn one piece of each caller's is served after the other. The number of waiting
- * pieces is bounded by whoever makes them wait: each connection waits once, and is not read meanwhile.
+ * Shares the thread's time among callers. Short single calls are served as they arrive, and so is other work of a caller (pipelined calls
+ * in one read, long messages, batches, long responses), until the time of a tick, shared by all callers, is over. After that, each caller
+ * without waiting work still gets one short call served in this tick; a caller with a hundred connections gets one, too. The rest waits,
+ * and in each tick one piece per caller is served, round-robin. The code that makes pieces wait limits their number: each connection waits
+ * once, and is not read meanwhile.
  */
 export class SharedTurns {
   readonly #source: TurnSource;
   readonly #waiting = new CallerRounds<() => void>();
-  /** Callers that were served in this turn after its time was over. */
+  /** Callers served in this tick after its time was over. */
   readonly #late = new Set<string>();
   #endsAt: number | undefined;
 
@@ -35,14 +35,14 @@ export class SharedTurns {
     return this.#source.now();
   }
 
-  /** Whether this turn's time is over; it counts from the first look. */
+  /** Returns whether this tick's time is over; it counts from the first check. */
   isOver(): boolean {
     if (this.#endsAt !== undefined) return this.#source.now() >= this.#endsAt;
     this.#begin();
     return false;
   }
 
-  /** Whether a caller may still have something short done in this turn; true counts it as done. */
+  /** Returns whether a caller may still get something short done in this tick; true counts it as done. */
   mayBegin(caller: string): boolean {
     if (!this.isOver()) return true;
     if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
@@ -75,21 +75,21 @@ export class SharedTurns {
   }
 }
 
-/** Bytes of work that are done in one turn whatever they take: reads of a batch that begin in the same turn go to the node together. */
+/** Bytes of work done in one tick whatever time they take: reads of a batch that start in the same tick go to the node together. */
 export const turnBytes = 16_384;
 
-/** Work of several steps, cut into turns. */
+/** Work in several steps, spread over ticks. */
 export type Turns = Readonly<{
   /**
-   * Runs a step again and again until it returns 0; else it returns how much it did, in bytes. When a turn's time is over the rest is left
-   * for a later one; `isOver` ends it before that.
+   * Runs a step, which returns the bytes it processed, until it returns 0. When a tick's time is over, the rest is left for a later one;
+   * `isOver` ends it before that.
    */
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
 
-/** Creates turns of one caller's work. */
+/** Creates turns for one caller's work. */
 export function createTurns(turns: SharedTurns, caller: string): Turns {
-  /** Continues in a caller's turn, however little of it is left. */
+  /** Continues in a caller's turn, however little time is left. */
   const goOn: Turns["run"] = (step, isOver) => {
     let doneBytes = 0;
     while (!isOver()) {
@@ -102,20 +102,20 @@ export function createTurns(turns: SharedTurns, caller: string): Turns {
     }
   };
   const run: Turns["run"] = (step, isOver) => {
-    // What the node's answers start again is work like what clients send: both wait when a turn's time is over.
+    // Work started by the node's responses is treated like work from clients: both wait when a tick's time is over.
     if (turns.isOver()) turns.wait(caller, () => goOn(step, isOver));
     else goOn(step, isOver);
   };
   return { run };
 }
 
-/** One connection's place among those that wait for their turn. */
+/** One connection's position in the queue for turns. */
 export class TurnWait {
   readonly #turns: SharedTurns;
   readonly #goOn: () => void;
   #isWaiting = false;
 
-  /** `goOn` is called in the turn, even if the connection is gone by then. */
+  /** `goOn` is called in the turn, even if the connection is closed by then. */
   constructor(turns: SharedTurns, goOn: () => void) {
     this.#turns = turns;
     this.#goOn = goOn;
@@ -125,7 +125,7 @@ export class TurnWait {
     return this.#isWaiting;
   }
 
-  /** Waits for one of the caller's turns if the time of this one is over. Returns whether it waits. */
+  /** Waits for the caller's next turn if this tick's time is over. Returns whether it waits. */
   waitIfOver(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver()) return false;
@@ -133,10 +133,7 @@ export class TurnWait {
     return true;
   }
 
-  /**
-   * Waits for one of the caller's turns before something short that came alone, if the caller may have no more in this one. Returns whether it
-   * waits.
-   */
+  /** Waits for the caller's next turn before a short single call, if the caller may not start another in this tick. Returns whether it waits. */
   waitToBegin(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver()) return false;

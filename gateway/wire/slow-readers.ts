@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Longest time between two looks at how much clients have taken. */
+/** Max interval between two checks of how much clients have read. */
 const sweepMs = 1_000;
 
-/** Clients that are cut off if they do not take what waits for them. */
+/** Clients that are disconnected if they do not read what waits for them. */
 export class SlowReaders implements Disposable {
   readonly #options: Readonly<{ slowReaderTimeoutMs: number }>;
   readonly #readers = new Map<Socket, Readonly<{ pace: ReaderPace; cut: () => void }>>();
@@ -14,7 +14,7 @@ export class SlowReaders implements Disposable {
     this.#timer = setInterval(() => this.#sweep(), Math.min(sweepMs, options.slowReaderTimeoutMs / 2)).unref();
   }
 
-  /** Watches a client until its connection is gone. */
+  /** Watches a client until its connection is closed. */
   add(socket: Socket, cut: () => void): void {
     if (!this.#readers.has(socket)) socket.once("close", () => this.#readers.delete(socket));
     this.#readers.set(socket, { pace: new ReaderPace(socket, this.#options), cut });
@@ -34,13 +34,13 @@ export class SlowReaders implements Disposable {
 type WrittenTo = Readonly<{ bytesWritten: number; writableLength: number }>;
 
 /**
- * Judges whether a client takes what waits for it. Pieces are seen to be taken one by one (`ClientBacklog`): so a
- * client that takes less than a piece, or than all that waits, within its time is as slow as one that takes nothing.
+ * Detects slow clients. Reads are measured in whole pieces (`ClientBacklog`): a client that reads less than a piece, or less than all that
+ * waits, within its time counts as one that reads nothing.
  */
 export class ReaderPace {
   readonly #socket: WrittenTo;
   readonly #slowReaderTimeoutMs: number;
-  /** Time at which it was last seen to have taken something; undefined while nothing waits. */
+  /** When it was last seen to have read something; undefined while nothing waits. */
   #since: number | undefined;
   #takenThen = 0;
 
@@ -49,7 +49,7 @@ export class ReaderPace {
     this.#slowReaderTimeoutMs = slowReaderTimeoutMs;
   }
 
-  /** Whether the client is too slow; to be called about once a second, with the time in milliseconds. */
+  /** Returns whether the client is too slow; call it about once a second, with the time in milliseconds. */
   isTooSlow(now: number): boolean {
     const { writableLength } = this.#socket;
     if (writableLength === 0) {

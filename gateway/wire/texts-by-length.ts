@@ -1,9 +1,9 @@
-/** Most texts that are kept; all are forgotten beyond that. */
+/** Max texts retained; above that, all are dropped. */
 const most = 1_024;
 
 /**
- * Heads of messages that differ by the body's length alone, each put together once. A text that is put together for each message is made one
- * piece of memory again when it is written, which takes longer than to write it.
+ * Message heads that differ only in the body's length, each built once. A text concatenated for each message is flattened again when it is
+ * written, which takes longer than writing it.
  */
 export class TextsByLength {
   readonly #format: (lengthBytes: number) => string;
@@ -18,7 +18,7 @@ export class TextsByLength {
     const known = this.#texts.get(lengthBytes);
     if (known !== undefined) return known;
     if (this.#texts.size >= most) this.#texts.clear();
-    // A copy is one piece.
+    // The copy is flat.
     const text = Buffer.from(this.#format(lengthBytes), "latin1").toString("latin1");
     this.#texts.set(lengthBytes, text);
     return text;

@@ -20,12 +20,14 @@ import { formatServiceType, Service, withoutProblems } from "./service.ts";
  * new Gatehouse("pay", { ...args, platform });
  */
 export class Gatehouse extends ComponentResource {
-  /** Digests of the settings and files given to each service that reports its own, by name. */
+  /** Digests of the settings and files given to each service that reports its own, by service name. */
   readonly configuration: Readonly<Record<string, GivenConfiguration>>;
   /** Resolves once all services are deployed. */
   readonly ready: Output<unknown>;
 
-  /** @throws {ConfigError} with the problems of all services at once, before anything is made. */
+  /**
+   * @throws {ConfigError} with the problems of all services at once, before any resource is created.
+   */
   constructor(name: string, args: StackArgs & Readonly<{ platform: Platform }>, opts?: ComponentResourceOptions) {
     super("gatehouse:index:Gatehouse", name, {}, opts);
     const services = withoutProblems(buildServices(args));
@@ -45,10 +47,10 @@ export class Gatehouse extends ComponentResource {
   }
 }
 
-/** Services that are deployed with the node, in its pod or before its first start. */
+/** Services deployed with the node: in its pod or before its first start. */
 const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
 
-/** Deploys services, each after those that its specification names. */
+/** Deploys services, each after the ones its specification depends on. */
 function deployServices(
   services: StackServices,
   {

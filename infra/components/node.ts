@@ -2,17 +2,17 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import type { BuiltService } from "../services/built-service.ts";
 import { withoutProblems, type Placed } from "./service.ts";
 
-/** A node, its sidecar, and the services that restore and snapshot its data, if any. */
+/** A node, its sidecar, and the optional services that restore and snapshot its data. */
 export type NodeServices = Readonly<{
   node: BuiltService;
   sidecar: BuiltService;
   restore?: BuiltService | undefined;
-  /** Service that takes snapshots of the node's volume, and its schedule: a cron expression. */
+  /** Service that snapshots the node's volume, and its schedule as a cron expression. */
   snapshots?: Readonly<{ service: BuiltService; schedule: string }> | undefined;
 }>;
 
 /**
- * A node and the sidecar that keeps it right and guards its RPC.
+ * A node and the sidecar that reconciles it and guards its RPC.
  *
  * @example
  * import { Node, nodeSpec, sidecarSpec } from "gatehouse-evm/pulumi";
@@ -21,10 +21,12 @@ export type NodeServices = Readonly<{
  * new Node("node", { node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar), platform });
  */
 export class Node extends ComponentResource {
-  /** Resource to depend on for whatever uses the node. */
+  /** Resource that the node's clients depend on. */
   readonly ready: Resource;
 
-  /** @throws {ConfigError} if the node or its sidecar would refuse its settings. */
+  /**
+   * @throws {ConfigError} if the node or its sidecar would reject its settings.
+   */
   constructor(
     name: string,
     { node, sidecar, restore, snapshots, platform, after = [] }: NodeServices & Placed,

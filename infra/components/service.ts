@@ -4,30 +4,30 @@ import type { BuiltService } from "../services/built-service.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** Platform of a component, and the resources that have to be up before it. */
+/** Platform of a component, and the resources it depends on. */
 export type Placed = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
-  /** Resources that have to be up first. */
+  /** Resources that must be ready first. */
   after?: readonly Input<Resource>[];
 }>;
 
-/** `resource-server` as `ResourceServer`. */
+/** Converts `resource-server` to `ResourceServer`. */
 type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest}`
   ? `${Capitalize<First>}${InCapitals<Rest>}`
   : Capitalize<Name>;
 
-/** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
+/** Type name of a service in Pulumi's state (`gatehouse:index:Facilitator`). */
 type ServiceType = InCapitals<ServiceName>;
 
-/** Formats the type of a service of this name. */
+/** Formats a service's name as its Pulumi type. */
 export function formatServiceType(name: ServiceName): ServiceType {
   const words = name.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return words.join("") as ServiceType;
 }
 
 /**
- * One service on a platform: its container or Deployment, its volume, its files.
+ * One service on a platform: its container or Deployment, volume and files.
  *
  * @example
  * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
@@ -35,10 +35,12 @@ export function formatServiceType(name: ServiceName): ServiceType {
  * new Service("Pushgateway", "pushgateway", { platform, service: pushgatewaySpec({}) });
  */
 export class Service extends ComponentResource {
-  /** Resource to depend on for whatever uses this service. */
+  /** Resource that this service's clients depend on. */
   readonly ready: Resource;
 
-  /** @throws {ConfigError} if the service would refuse its settings. */
+  /**
+   * @throws {ConfigError} if the service would reject its settings.
+   */
   constructor(
     type: ServiceType,
     name: string,
@@ -52,7 +54,7 @@ export class Service extends ComponentResource {
   }
 }
 
-/** Returns the services as they are. @throws {ConfigError} with every problem of every service. */
+/** Returns the services unchanged. @throws {ConfigError} with every problem of every service. */
 export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {
   const problems = Object.values(built).flatMap((service) => service?.problems ?? []);
   if (problems.length > 0) throw new ConfigError(problems);

@@ -2,33 +2,35 @@ import { RunError } from "@pulumi/pulumi";
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { formatForStack, maskParts, type ProblemParts } from "./problem-parts.ts";
 
-/** One thing that is wrong with a stack's configuration. */
+/** A problem in a stack's configuration. */
 export type ConfigProblem = Readonly<{
-  /** The key in `Pulumi.<stack>.yaml` without the project's name, e.g. `nodeVersion`. */
+  /** Key in `Pulumi.<stack>.yaml` without the project prefix, e.g. `nodeVersion`. */
   key: string;
-  /** Value found, values allowed, and the remedy. */
+  /** Actual value, allowed values, and the remedy. */
   message: string;
-  /** Parts of the message; absent if it was written as a whole. */
+  /** Parts of the message; absent if the message was written in one piece. */
   parts?: ProblemParts;
 }>;
 
-/** Describes a problem by its parts; its message is the one for a stack's configuration. */
+/** Builds a problem from its parts; the message is worded for a stack's configuration. */
 export function describeProblem(key: string, parts: ProblemParts): ConfigProblem {
   return { key, message: formatForStack(parts), parts };
 }
 
 /**
- * A stack's configuration that can't be deployed. `message` has one line per problem, all problems at once; Pulumi prints it without
- * a stack trace, because it is a {@link RunError}. Neither shows the credentials of a URL.
+ * A stack configuration that can't be deployed. `message` lists all problems, one per line; Pulumi prints it without a stack trace, because
+ * it is a {@link RunError}. URL credentials are masked in both.
  */
 export class ConfigError extends RunError {
   override readonly name = "ConfigError";
   readonly code = "config_invalid";
   readonly problems: readonly ConfigProblem[];
-  /** First line of the message: the number of problems, and where they are. */
+  /** First line of the message: the number of problems and their location. */
   readonly summary: string;
 
-  /** @param where names what has the problems, and the prefix of its keys. */
+  /**
+   * @param where describes the object with the problems, and the prefix of its keys.
+   */
   constructor(
     problems: readonly ConfigProblem[],
     where: Readonly<{ what: string; begin: string }> = {

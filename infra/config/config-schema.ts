@@ -10,7 +10,7 @@ import { volumeKeys } from "./volume-keys.ts";
 
 const nodeKey = z.string().min(1).max(65_536).meta({ expected: "the text of the key's file" });
 
-/** The keys that hold a secret. Pulumi stores them encrypted, and programs never print them; `Pulumi.yaml` can't declare them. */
+/** Secret keys. Pulumi stores them encrypted, and programs never print them; `Pulumi.yaml` can't declare them. */
 const secrets = {
   signerPrivateKey: privateKey
     .optional()
@@ -45,7 +45,7 @@ const secrets = {
   ...nodeSecrets,
 };
 
-/** The keys that `Pulumi.yaml` declares, in its order, each with its default and its purpose. */
+/** The keys that `Pulumi.yaml` declares, in its order, each with its default and purpose. */
 export const declaredKeys = {
   ...dockerKeys,
   ...nodeKeys,
@@ -56,11 +56,11 @@ export const declaredKeys = {
   ...observabilityKeys,
 };
 
-/** Keys of a stack's configuration that hold a secret. */
+/** Secret keys of a stack's configuration. */
 export const secretKeys: readonly (keyof typeof secrets)[] = z.strictObject(secrets).keyof().options;
 
-/** A stack's configuration, by the keys of `Pulumi.<stack>.yaml`, with the ranges and choices that `Pulumi.yaml` can't express. */
+/** Schema of a stack's configuration, keyed as in `Pulumi.<stack>.yaml`, with the ranges and choices that `Pulumi.yaml` can't express. */
 export const configSchema = z.strictObject({ ...declaredKeys, ...secrets });
 
-/** A stack's configuration, parsed. */
+/** A parsed stack configuration. */
 export type StackConfig = Readonly<z.output<typeof configSchema>>;

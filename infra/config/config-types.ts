@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-/** Schemas that several of a stack's keys use; `expected` is the wording of a message about a wrong value. */
+/** Schemas shared by several keys of a stack; `expected` is the wording used in the error message for an invalid value. */
 
-/** Text of one character or more. */
+/** Non-empty text. */
 export const text = (expected: string) => z.string().min(1).meta({ expected });
 
 export const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");

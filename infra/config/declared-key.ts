@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { declaredKeys } from "./config-schema.ts";
 
-/** A key of a stack's configuration as `Pulumi.yaml` declares it. */
+/** A configuration key as `Pulumi.yaml` declares it. */
 export type DeclaredKey = Readonly<{
   type: "string" | "integer" | "boolean" | "array" | "object";
   /** Type of a list's elements. */
   items?: Readonly<{ type: "string" }>;
-  /** The schema's own default, or the value that stands for "not set": Pulumi knows no optional keys. */
+  /** The schema's own default, or the value that means "not set": Pulumi has no optional keys. */
   default: unknown;
   description: string;
 }>;
 
-/** Values that stand for "not set", by type; a number's are in the metadata of its key. */
+/** Values that mean "not set", by type; for numbers, the key's metadata defines it. */
 const notSetByType = { string: "", array: [], object: {} } as const;
 
 const jsonType = z.object({
@@ -21,12 +21,12 @@ const jsonType = z.object({
 
 const declared = new Map(Object.entries(declaredKeys).map(([key, schema]) => [key, buildDeclaration(key, schema)]));
 
-/** The keys as `Pulumi.yaml` declares them, in its order. */
+/** Declarations of the keys in `Pulumi.yaml`, in its order. */
 export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
   [...declared].map(([key, { declaration }]) => [key, declaration]),
 );
 
-/** Whether a text is the declared default of a key that is not set; Pulumi passes it as if somebody had set it. */
+/** Whether a text is the declared default of an unset key; Pulumi passes defaults as if they were set. */
 export function isNotSet(key: string, text: string): boolean {
   return text === "" || declared.get(key)?.notSet === text;
 }
@@ -38,14 +38,14 @@ function buildDeclaration(key: string, schema: z.ZodType) {
     .parse(schema.meta());
   const absent =
     notSet ?? (type === "string" || type === "array" || type === "object" ? notSetByType[type] : undefined);
-  // A list or an object is given as a whole, so that an empty one says nothing else than the default.
+  // A list or object is set as a whole, so an empty one means the same as the default.
   const value = type === "array" || type === "object" ? absent : (schema.safeParse(undefined).data ?? absent);
   if (value === undefined) throw new Error(`${key} has neither a default nor a value that stands for "not set"`);
   const declaration: DeclaredKey = { type, ...(items && { items }), default: value, description };
   return { declaration, notSet: value === absent && typeof absent !== "string" ? JSON.stringify(absent) : undefined };
 }
 
-/** Finds the type in the terms of JSON Schema, which Pulumi uses; of several forms of one type, the first one's. */
+/** Returns the JSON Schema type, which Pulumi uses; for a union, the type of the first member. */
 function findJsonType(key: string, schema: z.ZodType): z.output<typeof jsonType> {
   const { anyOf, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   const parsed = jsonType.safeParse(anyOf?.[0] ?? own);

@@ -7,7 +7,7 @@ import { imageReference } from "./config-types.ts";
 const { ports: sidecar } = stackServices.sidecar;
 const { ports: server } = stackServices["resource-server"];
 
-/** The keys of the Docker host, of its published ports and of the images that it builds. */
+/** Keys for the Docker host, its published ports and the images it builds. */
 export const dockerKeys = {
   target: z
     .enum(["docker", "kubernetes"])

@@ -21,10 +21,10 @@ const nodeScheduling = z.strictObject({
   priorityClassName: z.string().min(1).optional().describe("Priority class"),
 });
 
-/** Scheduling of the node's pod: the value of the key `nodeScheduling`. */
+/** Scheduling of the node's pod: the value of `nodeScheduling`. */
 export type NodeScheduling = Readonly<z.output<typeof nodeScheduling>>;
 
-/** The keys of the cluster and of the ways into it. */
+/** Keys for the cluster and its ingress. */
 export const kubernetesKeys = {
   namespace: z
     .string()

@@ -7,17 +7,17 @@ import { imageReference } from "./config-types.ts";
 
 const families = nodeFamilies.map(({ name }) => name);
 
-/** Longest file of the node's workspace, in characters; Kubernetes keeps all of them in one object of 1 MiB. */
+/** Max size of a file in the node's workspace, in characters; Kubernetes stores all of them in one object of 1 MiB. */
 const fileCharactersMax = 900_000;
 
-/** Text of a file, or the file of this machine that has it: Pulumi hands a program no configuration beyond 128 KiB. */
+/** File content, or the path of a local file that contains it: Pulumi passes a program at most 128 KiB of configuration. */
 const fileText = z
   .string()
   .min(1)
   .max(fileCharactersMax)
   .meta({ expected: "the file's text, or file: and an absolute path" });
 
-/** The node's keys that hold a secret. */
+/** Secret keys of the node. */
 export const nodeSecrets = {
   nodeKeysPassword: z
     .string()
@@ -38,7 +38,7 @@ export const nodeSecrets = {
     .describe("Further files of nodeImage by the path below /data, secret or not: {path: text}"),
 };
 
-/** The keys of the node and of the target of its metrics. */
+/** Keys for the node and its metrics target. */
 export const nodeKeys = {
   nodeImage: imageReference.optional().describe("Image of a real node, with a digest; default is the devnet node"),
   nodeFamily: z

@@ -4,7 +4,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
-/** Labels of Kubernetes, or annotations of the same shape. */
+/** Kubernetes labels, or annotations of the same shape. */
 const labels = z.record(z.string().min(1), z.string().max(63));
 
 const existing = z.strictObject({
@@ -37,11 +37,11 @@ const existing = z.strictObject({
     .describe("Labels of the dashboards' ConfigMaps, by which Grafana's sidecar finds them"),
 });
 
-/** The port of the Docker host at which operators reach their own server. */
+/** Docker host port on which operators reach the stack's own server. */
 const operatorsPort = (number: number, what: string) =>
   port.min(1).default(number).describe(`Docker: host port, on loopback, of ${what}`);
 
-/** By the official image's name, as a person reads it: without the digest. */
+/** Describes the official image by its name without the digest, for readability. */
 const image = (service: "prometheus" | "alertmanager" | "grafana") =>
   imageReference
     .optional()
@@ -106,10 +106,10 @@ const observability = z.strictObject({
   grafana: grafana.optional().describe("A Grafana with the dashboards over that Prometheus; absent: none"),
 });
 
-/** Monitoring of a stack: the value of the key `observability`. */
+/** A stack's monitoring: the value of `observability`. */
 export type Observability = Readonly<z.output<typeof observability>>;
 
-/** The key of a stack's monitoring, which is off if the key is absent. */
+/** Key for a stack's monitoring, which is off if the key is absent. */
 export const observabilityKeys = {
   observability: observability
     .optional()

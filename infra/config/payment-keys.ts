@@ -2,7 +2,7 @@ import { z } from "zod";
 import { address, yesOrNo } from "#daemon/settings/types.ts";
 import { imageReference, text } from "./config-types.ts";
 
-/** Greatest number of one service's pods: more would want more connections than a PostgreSQL server gives. */
+/** Max replicas of one service: more would exceed the connection limit of a PostgreSQL server. */
 const replicasMax = 50;
 
 const replicas = z
@@ -13,7 +13,7 @@ const replicas = z
   .default({ min: 1, max: 1 })
   .meta({ expected: `{min, max}, whole numbers from 1 to ${replicasMax}` });
 
-/** The keys of the payee, of the sold routes and of the ledgers. */
+/** Keys for the payee, the paid routes and the ledgers. */
 export const paymentKeys = {
   devAccounts: yesOrNo
     .default(false)

@@ -1,21 +1,21 @@
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 
-/** New value of a key: the value itself, or a file that holds it; if neither, `…` for the reader to replace. */
+/** New value of a key: the value itself or a file that contains it; otherwise `…`, a placeholder for the reader to replace. */
 type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;
 
-/** A change of a key that a problem advises. A stack's configuration has a command for it, a component's input has none. */
+/** A key change that a problem suggests. A stack's configuration has a command for it, a component's input has none. */
 export type KeyChange =
-  /** Command for what the words before it request; `key` is absent if those words name it. */
+  /** Command for the change described by the preceding words; `key` is absent if those words include it. */
   | (Given & Readonly<{ kind: "set"; key?: string; path?: boolean }>)
   | Readonly<{ kind: "remove"; key?: string; path?: boolean }>
-  /** The instruction itself; `said` is the word before the command in a stack's sentence. */
+  /** The whole instruction; `said` is the word before the command in a stack's message. */
   | (Given & Readonly<{ kind: "set-to"; key: string; said: "Set " | "set " | "" }>);
 
-/** Problem of a key and its remedy, before they are sentences. */
+/** A problem of a key and its remedy, before formatting. */
 export type ProblemParts = Readonly<{
-  /** Value found and values allowed, with the final punctuation mark; or that no such key exists. */
+  /** Actual and allowed values, with final punctuation; or that no such key exists. */
   wrong: string | Readonly<{ kind: "no-such-key" }>;
-  /** Words, and the changes of keys among them. */
+  /** Text interleaved with key changes. */
   remedy: readonly (string | KeyChange)[];
 }>;
 
@@ -25,7 +25,7 @@ export function formatForStack({ wrong, remedy }: ProblemParts): string {
   return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : formatStackChange(part))).join("")]);
 }
 
-/** Formats a problem for the author of a component's inputs; `key` is the input that it is about. */
+/** Formats a problem for the author of a component's inputs; `key` is the input at fault. */
 export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): string {
   const begin = typeof wrong === "string" ? wrong : "no such input.";
   return joinWords([
@@ -34,7 +34,7 @@ export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): s
   ]);
 }
 
-/** Removes the credentials of URLs. */
+/** Masks credentials in URLs. */
 export function maskParts({ wrong, remedy }: ProblemParts): ProblemParts {
   return {
     wrong: typeof wrong === "string" ? maskCredentials(wrong) : wrong,
@@ -51,7 +51,7 @@ function buildCommand(change: KeyChange): readonly (string | undefined)[] {
   const { key } = change;
   const path = change.kind === "set-to" ? undefined : change.path;
   const isInside = path ?? (key?.includes(".") === true || key?.includes("[") === true);
-  // A shell would take brackets for a pattern of file names.
+  // A shell would expand brackets as a glob.
   const word = key?.includes("[") === true ? `'${key}'` : key;
   if (change.kind === "remove") return ["pulumi config rm", isInside ? "--path" : undefined, word];
   const { secret, value, file } = change;
@@ -64,7 +64,10 @@ function joinWords(words: readonly (string | undefined)[]): string {
   return words.filter((word) => word !== undefined && word !== "").join(" ");
 }
 
-/** Formats a change as the input to change: no command sets one. The words before it do for the input that the problem is about. */
+/**
+ * Formats a change as the name of the input to change, because inputs have no command. For the input that the problem is about, the
+ * preceding words suffice.
+ */
 function formatInputChange(about: string, change: KeyChange): string {
   const { key } = change;
   if (change.kind === "set-to") {
@@ -74,7 +77,7 @@ function formatInputChange(about: string, change: KeyChange): string {
   return key === undefined || findRootKey(key) === findRootKey(about) ? "" : ` with the input \`${key}\``;
 }
 
-/** Finds the input that holds a value, however deep: `limits` of `limits.node.memory`. */
+/** Returns the root input of a nested key: `limits` for `limits.node.memory`. */
 export function findRootKey(key: string): string {
   return key.split(/[.[]/)[0] ?? key;
 }

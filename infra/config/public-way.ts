@@ -38,7 +38,7 @@ const shared = {
     ),
 };
 
-/** The public way in through an ingress controller. */
+/** Public access through an ingress controller. */
 export const ingressSchema = z.strictObject({
   ...shared,
   className: name.optional().describe("IngressClass; default is the cluster's"),
@@ -52,7 +52,7 @@ export const ingressSchema = z.strictObject({
     .describe("Secret with the certificate of both hosts; absent: annotations say where the load balancer has it from"),
 });
 
-/** The public way in through a Gateway that the cluster has (Gateway API): its listener terminates TLS. */
+/** Public access through an existing Gateway of the cluster (Gateway API), whose listener terminates TLS. */
 export const gatewayApiSchema = z.strictObject({
   ...shared,
   name: name.describe("Name of the Gateway"),
@@ -65,16 +65,16 @@ export const gatewayApiSchema = z.strictObject({
     .describe("Namespace of the pods that carry the Gateway's traffic; default is the Gateway's own"),
 });
 
-/** The public way in through an Ingress. */
+/** Public access through an Ingress. */
 export type IngressWay = Readonly<z.output<typeof ingressSchema>>;
 
-/** The public way in through HTTPRoutes. */
+/** Public access through HTTPRoutes. */
 export type GatewayWay = Readonly<z.output<typeof gatewayApiSchema>>;
 
-/** Keys of a stack's public way in; both at once are a problem. */
+/** Public access keys of a stack; setting both is a problem. */
 type PublicWay = Readonly<{ ingress?: IngressWay | undefined; gatewayApi?: GatewayWay | undefined }>;
 
-/** Finds the hosts of a stack's public way in on Kubernetes, both behind TLS; `undefined` if it has none. */
+/** Returns the public hosts of a stack on Kubernetes, both behind TLS; `undefined` if it has no public access. */
 export function findPublicHosts({
   ingress,
   gatewayApi,
@@ -82,7 +82,10 @@ export function findPublicHosts({
   return ingress ?? gatewayApi;
 }
 
-/** Finds two public ways in at once, which would serve one host twice, and an Ingress without certificates, which would serve both in clear. */
+/**
+ * Reports a stack that sets both kinds of public access, which would serve one host twice, and an Ingress without certificates, which would
+ * serve both hosts in cleartext.
+ */
 export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   const hasCertificate =
     ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);

@@ -2,8 +2,8 @@ import { runtime, secret } from "@pulumi/pulumi";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 
 /**
- * Reads the configuration of the running stack by key, without the project's name in front; secrets are decrypted, for the checks alone. All keys are
- * taken, not only known ones, so that a misspelt key is found.
+ * Reads the configuration of the running stack by key, without the project prefix; secrets are decrypted for validation only. Includes
+ * unknown keys, so that misspelt keys are detected.
  */
 export function readStackConfiguration(project: string): Readonly<Record<string, string>> {
   const prefix = `${project}:`;
@@ -15,7 +15,7 @@ export function readStackConfiguration(project: string): Readonly<Record<string,
 }
 
 /**
- * Makes text a secret that Pulumi encrypts wherever it stores it.
+ * Wraps text as a secret that Pulumi encrypts wherever it stores it.
  *
  * @example
  * import { deploymentSecret } from "gatehouse-evm/pulumi";

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { formatTable, withMarked } from "#daemon/markdown.ts";
 import { keyDeclarations } from "./declared-key.ts";
 
-/** Start of the keys in `Pulumi.yaml`; they end with the file. */
+/** Start of the keys in `Pulumi.yaml`; they run to the end of the file. */
 const beginning = /^config:$/m;
 
 /**
- * Replaces the `config:` of a `Pulumi.yaml` by the keys that the schema of the stack's configuration declares.
+ * Replaces the `config:` section of a `Pulumi.yaml` with the keys declared by the configuration schema.
  *
  * @throws {Error} if the text has no `config:`.
  */
@@ -25,13 +25,13 @@ export function withDeclaredKeys(text: string): string {
   return text.slice(0, at) + document.toString({ lineWidth: 0 });
 }
 
-/** Quotes a description with a URL, although YAML would not take its colon for a key's. */
+/** Quotes descriptions with a URL, although YAML would not parse the URL's colon as a key separator. */
 function quoteUrls(key: unknown, value: unknown): void {
   if (!(key instanceof Scalar) || key.value !== "description" || !(value instanceof Scalar)) return;
   if (String(value.value).includes("://")) value.type = Scalar.QUOTE_DOUBLE;
 }
 
-/** Table row of one property, at any depth. */
+/** Table row for one property, at any depth. */
 type Row = readonly [key: string, type: string, fallback: string, purpose: string];
 
 const property = z.object({
@@ -45,10 +45,10 @@ const property = z.object({
 const group = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /**
- * Puts a table of some keys of the stack's configuration, with all that stands in them, in place of the one that a text has between the comments
- * `<!-- keys: … -->` and `<!-- /keys -->`.
+ * Replaces the table between the comments `<!-- keys: … -->` and `<!-- /keys -->` with one of the given keys and all their nested
+ * properties.
  *
- * @throws {Error} when the text has no such comments.
+ * @throws {Error} if the text has no such comments.
  */
 export function withKeyTable(text: string, keys: Readonly<Record<string, z.ZodType>>): string {
   const rows = Object.entries(keys).flatMap(([key, schema]) =>

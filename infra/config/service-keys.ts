@@ -9,10 +9,10 @@ const limits = z.strictObject({
 
 const services = listSettableServices();
 
-/** The services whose limits a stack may set: all, those first that have settings too. */
+/** All services, whose limits a stack may set; those that also have settings come first. */
 const limited = [...new Set([...services, ...listStackServices()])];
 
-/** The keys by which a stack sets limits and settings of single services. */
+/** Keys for limits and settings of individual services. */
 export const serviceKeys = {
   limits: z
     .partialRecord(z.enum(limited), limits)

@@ -31,7 +31,7 @@ const volumeSnapshots = z.strictObject({
   className: z.string().min(1).optional().describe("VolumeSnapshotClass; default is the cluster's"),
 });
 
-/** The keys of the node's volume. */
+/** Keys for the node's volume. */
 export const volumeKeys = {
   nodeVolumeGibibytes: z
     .int()

@@ -16,37 +16,37 @@ export type Placement = Readonly<{
   containerName: string;
   /** Image id (`sha256:…`) or a reference with a digest. */
   image: Input<string>;
-  /** Networks that the container joins, under the service's name. Empty: no network at all. */
+  /** Networks that the container joins, under the service's name. Empty: no network. */
   networks: readonly Input<string>[];
-  /** Names of the engine's volumes by the keys of the specification's. */
+  /** Engine volume names, by the volume keys of the specification. */
   volumes: Readonly<Record<string, Input<string>>>;
-  /** Name of the volume with the copy of the image's programs, if the service runs from one. */
+  /** Volume with the copy of the image's programs, if the service runs from one. */
   programs?: Input<string> | undefined;
-  /** Volume with the service's files, and something that changes whenever they do. */
+  /** Volume with the service's files, and a revision that changes with them. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
-  /** Name of the volume with the files that the service reads again as they change. */
+  /** Volume with the service's hot-reloaded files. */
   liveFiles?: Input<string> | undefined;
-  /** Name of the volume with the secrets that the service is handed over by as they change. */
+  /** Volume with the secrets whose change triggers a hot restart. */
   liveSecrets?: Input<string> | undefined;
-  /** Ports that the host publishes, by the specification's port names. */
+  /** Ports that the host publishes, by port name in the specification. */
   published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
-  /** Files of the host that the container sees, and the groups that may use them. */
+  /** Host files mounted into the container, and the groups with access. */
   hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
   groups: readonly string[];
   labels: Readonly<Record<string, Input<string>>>;
-  /** Whether the engine knows a separate interval during a start; absent if it could not be reached. */
+  /** Whether the engine supports a start interval for health checks; absent if the engine was unreachable. */
   startInterval?: boolean | undefined;
 }>;
 
-/** The labels' prefix; policies and people find the stack's containers by it. */
+/** Label prefix by which policies and operators find the stack's containers. */
 export const labelPrefix = "io.gatehouse";
 
 /** Mount options of a scratch directory. */
 const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
 
 /**
- * Translates a service into the arguments of a Docker container. Values that the engine reports otherwise than they were given
- * are written as the engine reports them, so that a second `pulumi up` changes nothing.
+ * Translates a service into the arguments of a Docker container. Where the engine reports a value in a different form, writes the engine's
+ * form, so that a second `pulumi up` changes nothing.
  */
 export function buildContainerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
   return {
@@ -86,7 +86,7 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
-/** Builds the health check; the provider waits for it to pass, unless the start may take hours. */
+/** Builds the health check; the provider waits until it passes, unless the start may take hours. */
 function buildHealthArgs(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
   const check = healthcheck === undefined ? {} : { healthcheck };

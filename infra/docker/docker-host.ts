@@ -33,29 +33,28 @@ import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, createVolume, type ProgramVolumes } from "./node-volumes.ts";
 import { listPublications, isReachedOutside, type PublishOptions } from "./publications.ts";
 
-/** Engine, images and ports of a Docker host as a target. */
+/** Engine, images and ports of a Docker host target. */
 export type DockerHostArgs = Readonly<{
-  /** The provider of the engine; what is deployed here uses it, whatever component it belongs to. */
+  /** The engine's provider, used by every resource deployed here, whichever component owns it. */
   provider: NonNullable<Scope["provider"]>;
   /** Prefix of all names, e.g. `gatehouse-dev`. */
   prefix: string;
   images: Readonly<Partial<Record<ImageName, Input<string>>>>;
-  /** Address that public ports are published on. */
+  /** Address on which public ports are published. */
   publishAddress: string;
   hostPorts: PublishOptions["hostPorts"];
-  /** The engine's socket on the host, for the engine proxy alone, and the group that may use it. */
+  /** The engine's socket on the host, used only by the engine proxy, and the group with access to it. */
   engineSocket: Readonly<{ path: string; group: number | undefined }>;
-  /** Settings and limits of the engine proxy that win over the deployment's. */
+  /** Settings and limits of the engine proxy that override the deployment's. */
   engineProxy?: CommonArgs | undefined;
   /** Whether chain data and ledgers are protected against deletion. */
   protectData: boolean;
-  /** Whether the engine checks health at its own interval while a container starts (Engine API 1.44); default: not known. */
+  /** Whether the engine supports a separate health check interval while a container starts (Engine API 1.44); default: unknown. */
   startInterval?: boolean | undefined;
 }>;
 
 /**
- * One Docker host as a target: two networks, one that the outside reaches and one that stays inside, the volumes, and a
- * container per service.
+ * A Docker host target: a public and an internal network, the volumes, and one container per service.
  *
  * @example
  * import { Provider } from "@pulumi/docker";
@@ -87,10 +86,10 @@ export class DockerHost extends ComponentResource implements Platform {
     this.registerOutputs({});
   }
 
-  /** Does nothing: on Docker the two networks are the edges, and services on the private one reach each other. */
+  /** Does nothing: on Docker the two networks control access, and services on the private network reach each other. */
   allowEdges(): void {}
 
-  /** Does nothing: a Docker host has no registry of what is monitored. */
+  /** Does nothing: a Docker host has no registry of monitored services. */
   announce(): void {}
 
   deploy(spec: ServiceSpec, attachment: Attachment): Resource {
@@ -128,14 +127,16 @@ export class DockerHost extends ComponentResource implements Platform {
       parent,
       provider: this.#args.provider,
       dependsOn: [...dependsOn, ...[live, secrets].flatMap((delivery) => delivery?.container ?? [])],
-      // Pulumi refuses to ignore a part of what is not there.
+      // Pulumi rejects ignoring a property of an absent object.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
-      // Names and published ports can be held by one container at a time.
+      // Only one container at a time can own a name or a published port.
       deleteBeforeReplace: true,
     });
   }
 
-  /** @throws {ConfigError} if the engine proxy would refuse its settings. */
+  /**
+   * @throws {ConfigError} if the engine proxy would reject its settings.
+   */
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource {
     const { node, sidecar } = specs;
     const { prefix, provider } = this.#args;
@@ -159,7 +160,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
-  /** Without the id of the delivering container in its labels: the service reads what is delivered later while it runs. */
+  /** Omits the delivering container's id from the labels: the running service picks up later deliveries. */
   #deliverLive(spec: ServiceSpec, parent: ComponentResource) {
     const name = `${this.#args.prefix}-${spec.name}`;
     return [
@@ -195,7 +196,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return image;
   }
 
-  /** An engine publishes no port of a container that is on inner networks alone. */
+  /** An engine publishes no ports of a container that is only on internal networks. */
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
     return isReachedOutside(spec, this.#args) ? [this.#edge.name, this.#private.name] : [this.#private.name];
@@ -221,7 +222,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return createVolume(name, { labels: this.#labelList(), keep, view }, { parent: this });
   }
 
-  /** Finds or creates the volumes with the copy of the image's programs that a service runs from; another image has other volumes. */
+  /** Finds or creates the volumes with the copy of the image's programs that a service runs from; each image has its own. */
   #programs(spec: ServiceSpec): ProgramVolumes {
     const known = this.#programVolumes.get(spec.name);
     if (known !== undefined) return known;

@@ -8,9 +8,9 @@ import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitect
 import { GatehouseImages } from "./gatehouse-images.ts";
 
 /**
- * Creates the Docker host of a stack: the provider of its engine, the images, the networks.
+ * Creates a stack's Docker host: its engine's provider, images and networks.
  *
- * @throws {ConfigError} for a missing socket, before anything is made.
+ * @throws {ConfigError} if the socket is missing, before any resource is created.
  */
 export async function createDockerHost(
   config: StackConfig,
@@ -19,7 +19,7 @@ export async function createDockerHost(
   const path = findEngineSocket(config.dockerEngine);
   const { builder, startInterval } = await readEngineTraits(config);
   const here = scope && { parent: scope.parent };
-  // A program may have several components, which a URN distinguishes by name alone.
+  // A program may have several components; only the name distinguishes their URNs.
   const begin = scope === undefined ? "" : `${prefix}-`;
   const provider = scope?.provider ?? new docker.Provider(`${begin}engine`, { host: config.dockerEngine }, here);
   const images = new GatehouseImages(

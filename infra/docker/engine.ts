@@ -8,9 +8,9 @@ import { createEngineClient } from "../preflight/engine-client.ts";
 const scheme = "unix://";
 
 /**
- * Finds the path of the engine's socket on its own host: the configured one if the engine is on this machine, otherwise Docker's default.
+ * Returns the path of the engine's socket on its host: the configured path for a local engine, otherwise Docker's default.
  *
- * @throws {ConfigError} if the configured socket is not there, before the provider waits for it.
+ * @throws {ConfigError} if the configured socket doesn't exist, before the provider waits for it.
  */
 export function findEngineSocket(dockerEngine: string): string {
   if (!dockerEngine.startsWith(scheme)) return "/var/run/docker.sock";
@@ -21,31 +21,31 @@ export function findEngineSocket(dockerEngine: string): string {
   throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, where no socket is;`, remedy })]);
 }
 
-/** Finds the group that may use the engine's socket, which the engine proxy joins; undefined if this machine has no such file. */
+/** Returns the group with access to the engine's socket, which the engine proxy joins; `undefined` if this machine has no such file. */
 export function findSocketGroup(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.gid;
 }
 
-/** Docker's two builders, by the provider's names. */
+/** Docker's two builders, as the provider names them. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
-/** Features of an engine that depend on its age. */
+/** Engine features that depend on its version. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
-  /** Whether a health check may have a start interval; the provider refuses to request one from an older engine. */
+  /** Whether health checks may have a start interval; the provider rejects one for an older engine. */
   startInterval: boolean;
 }>;
 
-/** The oldest minor version of the Engine API 1 that knows a start interval: Docker 25. */
+/** Minimum minor version of Engine API 1 with a start interval: Docker 25. */
 const startIntervalMinor = 44;
 
 /**
- * Queries the engine at `/_ping` (Docker Engine API, "Ping") for the builder that it recommends, unless the configuration names one, and for its
- * API version. Engines before 23 name no builder, and the classic one is their default. An engine that is not on this machine is not
- * asked: BuildKit, and no start interval.
+ * Queries the engine at `/_ping` (Docker Engine API, "Ping") for its API version and its recommended builder, unless the builder is
+ * configured. Engines before 23 recommend none and default to the classic builder. A remote engine is not queried: BuildKit and no start
+ * interval are assumed.
  *
- * @throws {Error} when the engine does not answer.
+ * @throws {Error} if the engine does not respond.
  */
 export async function readEngineTraits({
   imageBuilder,
@@ -64,10 +64,10 @@ export async function readEngineTraits({
 const engineVersion = z.object({ Arch: z.string() });
 
 /**
- * Finds the processor that a stack's images are built for: the configured one, or the engine's own (Docker Engine API, "GetVersion"). An
- * engine that is not on this machine is not queried; one on another kind of processor is expected to emulate: amd64.
+ * Returns the architecture of a stack's images: the configured one, or the engine's own (Docker Engine API, "GetVersion"). A remote engine
+ * is not queried: amd64 is assumed, which an engine on another architecture must emulate.
  *
- * @throws {Error} when the engine does not answer.
+ * @throws {Error} if the engine does not respond.
  */
 export async function readImageArchitecture({
   imageArchitecture,
@@ -80,16 +80,16 @@ export async function readImageArchitecture({
 }
 
 /**
- * Values as the Docker provider reads them back. It compares text, so the same amount written otherwise would replace or update
- * the container at every `pulumi up`.
+ * Values as the Docker provider reads them back. It compares text, so a different notation of the same amount would replace or update the
+ * container on every `pulumi up`.
  */
 
-/** Formats a number of processors: the shortest decimal form that has a fraction, e.g. `1.0`, `0.25`. */
+/** Formats a number of CPUs as the shortest decimal with a fraction, e.g. `1.0`, `0.25`. */
 export function formatEngineCpus(cpus: number): string {
   return Number.isInteger(cpus) ? `${cpus}.0` : String(cpus);
 }
 
-/** Formats a duration as Go prints it, e.g. `5s`, `2m0s`, `1h0m0s`. */
+/** Formats a duration as Go does, e.g. `5s`, `2m0s`, `1h0m0s`. */
 export function formatEngineDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);

@@ -6,13 +6,13 @@ import { formatEngineCpus } from "./engine.ts";
 /** A volume with a service's files, and the container that delivers them. */
 export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
-/** Directory of a service's uploaded files, before their owner takes them over. */
+/** Directory of a service's uploaded files, before their owner moves them. */
 const incomingDirectory = "/run/gatehouse/incoming";
 
-/** Program in the image that takes the files over. */
+/** Program in the image that moves the files. */
 const installProgram = "/app/infra/images/install-files.ts";
 
-/** Builds the mount of a service's files in the container that delivers them. */
+/** Builds the mount of a service's files in the delivering container. */
 function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
@@ -20,9 +20,9 @@ function buildFilesMount(
 }
 
 /**
- * Builds the container that brings a service its files. The engine can upload files only as root and only into a writable container, and a
- * service is neither: so this one, with no network, runs once as the service's user, moves the files into the volume that the service mounts
- * read-only, mode 0400, and ends.
+ * Builds the container that delivers a service's files. The engine can upload files only as root and only into a writable container, and
+ * services are neither. So this container, without network access, runs once as the service's user, moves the files with mode 0400 into the
+ * volume that the service mounts read-only, and exits.
  */
 function buildFileDeliveryArgs(
   spec: ServiceSpec,
@@ -45,7 +45,7 @@ function buildUpload({ name, content, secret: isSecret }: FileSpec) {
   };
 }
 
-/** Bundles files in one: of several, the provider keeps an order of its own, so that a preview would compare one with another. */
+/** Bundles files into one: the provider reorders multiple files, so a preview would diff one against another. */
 function bundleFiles(files: readonly FileSpec[]): FileSpec {
   const known = files.flatMap(({ name, content }) => (typeof content === "string" ? [[name, content]] : []));
   const content =
@@ -55,7 +55,7 @@ function bundleFiles(files: readonly FileSpec[]): FileSpec {
   return { name: "files.json", content, secret: false };
 }
 
-/** Makes the volume with a service's files, and the container that delivers them. */
+/** Creates the volume with a service's files, and the container that delivers them. */
 export function deliverFiles(
   spec: ServiceSpec,
   files: readonly FileSpec[],
@@ -78,7 +78,7 @@ export function deliverFiles(
   return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
-/** Name, image and volumes of a container that does one thing and ends. */
+/** Name, image and volumes of a one-shot container. */
 export type OneShotPlacement = Readonly<{
   containerName: string;
   image: Input<string>;
@@ -87,8 +87,8 @@ export type OneShotPlacement = Readonly<{
 }>;
 
 /**
- * Builds the arguments common to containers that prepare something for a service, as its user, and end: no network, and no rights beyond their
- * files. Pulumi waits for their end.
+ * Builds the arguments shared by one-shot containers that prepare a service as its user: no network, and access only to their files. Pulumi
+ * waits until they exit.
  */
 export function buildOneShot(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return {

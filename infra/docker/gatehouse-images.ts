@@ -6,24 +6,24 @@ import type { ImageArchitecture } from "../images/image-architecture.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine.ts";
 
-/** Sources of the images: built here unless the configuration names them. */
+/** Image sources: built here unless configured. */
 export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
   Readonly<{
-    /** References of the images that the configuration names. */
+    /** Configured image references. */
     named: Readonly<Partial<Record<ImageName, string>>>;
-    /** Whether the devnet's image is needed and the configuration names none. */
+    /** Whether the devnet's image is needed but not configured. */
     buildsDevnet: boolean;
-    /** The repository's root: the build's context, where {@link installImageDependencies} has been. */
+    /** The repository's root: the build context, in which {@link installImageDependencies} has run. */
     root: string;
-    /** Prefix of the names of built images, so that two stacks of one engine do not take each other's. */
+    /** Prefix for names of built images, so that two stacks on one engine don't use each other's. */
     prefix: string;
-    /** Prefix of the resources' names. */
+    /** Prefix for resource names. */
     begin: string;
     builder: ImageBuilder;
     architecture: ImageArchitecture;
   }>;
 
-/** The images that a Docker host runs. */
+/** The images of a Docker host. */
 export class GatehouseImages extends ComponentResource {
   /** Id or digest of each image, which changes with its content. */
   readonly identified: Readonly<Partial<Record<ImageName, Input<string>>>>;
@@ -38,7 +38,7 @@ export class GatehouseImages extends ComponentResource {
     this.registerOutputs({});
   }
 
-  /** Builds the images that the configuration does not name; the devnet's is made from Gatehouse's. */
+  /** Builds the images that are not configured; the devnet's is based on Gatehouse's. */
   #built(pulled: Readonly<Partial<Record<ImageName, Input<string>>>>): Partial<Record<ImageName, Input<string>>> {
     const { named, baseImage, nodeUser, buildsDevnet } = this.#args;
     const own =
@@ -52,7 +52,7 @@ export class GatehouseImages extends ComponentResource {
     if (!buildsDevnet) return { gatehouse };
     const devnet = this.#build("devnet", {
       GATEHOUSE_IMAGE: own?.imageName ?? named.gatehouse ?? "",
-      // The tag alone stays the same when its image is rebuilt.
+      // A rebuild doesn't change the tag.
       GATEHOUSE_DIGEST: gatehouse,
     });
     return { gatehouse, devnet: devnet.repoDigest };

@@ -5,24 +5,24 @@ import { formatEngineDuration } from "./engine.ts";
 
 type Healthcheck = docker.types.input.ContainerHealthcheck;
 
-/** Health check that runs within the service's container, which is all that an engine can do. */
+/** Health check that runs inside the service's container, the only kind an engine supports. */
 type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
- * Properties of a container's health check times. Changing one would replace the container, so a running container keeps its times, and gets
- * the program's when something else replaces it.
+ * Timing properties of a container's health check. Changing one would replace the container, so a running container keeps its timing until
+ * something else replaces it.
  */
 export const healthTimeProperties: readonly string[] = ["interval", "startInterval", "timeout", "retries"].map(
   (time) => `healthcheck.${time}`,
 );
 
-/** The program in Gatehouse's images that probes the service; it needs no shell. */
+/** Program in Gatehouse's images that probes the service without a shell. */
 const program = ["node", "/app/infra/images/health-check.mjs"] as const;
 
 /**
  * Translates a health check; `undefined` if nothing in the container could run it.
  *
- * @param startInterval whether the engine knows a separate interval during a start.
+ * @param startInterval whether the engine supports a separate interval during start.
  */
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
   const inner = spec.health === undefined ? undefined : findInnerHealth(spec.health);
@@ -46,10 +46,7 @@ const timesWithStartInterval: Times = {
   retries: times.failures,
 };
 
-/**
- * Builds times whose one interval serves the start and the years after. Gatehouse's program is run often, and rests before it probes a service
- * that was well.
- */
+/** Builds timing with one interval for both start and steady state. Gatehouse's program runs often, but sleeps before probing a service that was healthy. */
 function buildTimesWithoutStartInterval(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {

@@ -17,17 +17,18 @@ type ContainerState = z.output<typeof state>;
 
 const pollMs = 500;
 
-/** Longest response of a health check in a message, in characters. */
+/** Max length of a health check response in a message, in characters. */
 const responseCharactersMax = 300;
 
 const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
 
-/** Engine of a stack's containers, and whether it is enough that a service runs: it is not ready before a node has synced. */
+/** Engine of a stack's containers, and whether liveness is enough: a service isn't ready before its node has synced. */
 export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: boolean }>;
 
 /**
- * Replaces the provider's wait for healthy containers, whose message names neither the check nor its response. To be called before any resource is
- * registered. Returns a wait for all of them, also those that an earlier update made and left unhealthy, which Pulumi calls unchanged.
+ * Replaces the provider's wait for healthy containers, whose message includes neither the check nor its response. Call it before
+ * registering any resource. Returns a function that waits for all containers, including unchanged ones that an earlier update left
+ * unhealthy.
  */
 export function replaceHealthWait(options: HealthWaitOptions): () => Promise<void> {
   const all: ReturnType<typeof awaited.parse>[] = [];
@@ -47,9 +48,9 @@ export function replaceHealthWait(options: HealthWaitOptions): () => Promise<voi
 }
 
 /**
- * Waits until a container is healthy, or its service runs, where that is enough.
+ * Waits until a container is healthy, or until its service is live where that is enough.
  *
- * @throws {Error} once it is unhealthy, or not healthy in time: one line with the check, its last response and the command to look further.
+ * @throws {Error} if it is unhealthy or times out: one line with the check, its last response and the command to investigate.
  */
 export async function waitForHealth(
   { engine, isLiveEnough }: HealthWaitOptions,
@@ -61,7 +62,7 @@ export async function waitForHealth(
     const isLive = status !== "healthy" && isLiveEnough && (await checkLive(engine, containerName, found));
     return { found, status: isLive ? "healthy" : status, failure: undefined };
   };
-  // A busy engine, which builds images meanwhile, may take longer than a request waits.
+  // An engine busy building images may take longer than the request timeout.
   const look = () => read().catch((error: Error) => ({ found: undefined, status: "none", failure: error.message }));
   const { found, status, failure } = await waitUntil(look, (seen) => ["healthy", "unhealthy"].includes(seen.status), {
     everyMs: pollMs,
@@ -70,7 +71,7 @@ export async function waitForHealth(
   if (status !== "healthy") throw new Error(describeUnhealthy(containerName, found, failure));
 }
 
-/** Checks whether a service runs whose container's own health check is about its readiness. */
+/** Checks the liveness of a service whose container health check tests readiness. */
 async function checkLive(
   engine: EngineClient,
   containerName: string,

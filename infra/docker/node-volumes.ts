@@ -2,17 +2,17 @@ import { hash } from "node:crypto";
 import * as docker from "@pulumi/docker";
 import { interpolate, output, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 
-/** The volumes by which a service runs from a copy of its image's programs. */
+/** Volumes of a service that runs from a copy of its image's programs. */
 export type ProgramVolumes = Readonly<{
-  /** Filled by the engine with what the image has, the first time that a container of the image mounts it. */
+  /** The engine fills it from the image when a container first mounts it. */
   original: docker.Volume;
   /** Copy that the service runs from, owned by its user. */
   copy: docker.Volume;
 }>;
 
 /**
- * Creates the volumes of an image's programs. Their names contain the image, so that another image gets new ones: an engine fills an empty
- * volume alone, and would run a node's new version with the old one's programs.
+ * Creates the volumes of an image's programs. Their names contain the image, so each image gets new ones: an engine fills only empty
+ * volumes, and would otherwise run a node's new version with the old version's programs.
  */
 export function createProgramVolumes(
   prefix: string,
@@ -35,14 +35,14 @@ export function createProgramVolumes(
 }
 
 /**
- * Builds options of the engine's own driver that make a volume of a directory of another volume, as a Kubernetes `subPath` does; the engine's
- * option for that, `Subpath`, came with API 1.45. The directory has to be there when a container mounts it.
+ * Builds the options of the engine's own driver that expose a directory of another volume as a volume, like a Kubernetes `subPath`; the
+ * engine's own option, `Subpath`, requires API 1.45. The directory must exist when a container mounts it.
  */
 function buildVolumeView({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
   return { type: "none", o: "bind", device: interpolate`${mountpoint}/${directory}` };
 }
 
-/** Creates a volume of the engine, or one that is a directory of another. */
+/** Creates an engine volume, or one backed by a directory of another. */
 export function createVolume(
   name: string,
   {
@@ -51,7 +51,7 @@ export function createVolume(
     view,
   }: Readonly<{
     labels: NonNullable<docker.VolumeArgs["labels"]>;
-    /** Whether it is protected against deletion. */
+    /** Whether the volume is protected against deletion. */
     keep: boolean;
     view: Readonly<{ of: docker.Volume; directory: string }> | undefined;
   }>,

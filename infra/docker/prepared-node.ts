@@ -13,23 +13,23 @@ export type PreparedNodeOptions = Readonly<{
   prefix: string;
   provider: ProviderResource;
   image: (name: ImageName) => Input<string>;
-  /** Name of the engine's volume with the node's workspace. */
+  /** Engine volume with the node's workspace. */
   workspace: Input<string>;
   /** Volumes of the image's programs; absent if the image copies them itself. */
   programs: ProgramVolumes | undefined;
   /** Volume with the node's keys, if the stack delivers them. */
   keys: Input<string> | undefined;
-  /** The network that reaches the outside, for a restore. */
+  /** Network with internet access, for a restore. */
   edge: Input<string>;
   labels: Readonly<Record<string, string>>;
 }>;
 
-/** Resources that have to be there before a node, and labels that its container has from them: another value is another container. */
+/** Resources that must exist before a node starts, and the container labels derived from them: changed labels replace the container. */
 type PreparedNode = Readonly<{ steps: readonly docker.Container[]; labels: Readonly<Record<string, Input<string>>> }>;
 
 /**
- * Prepares the start of a real node step by step: the image's own programs, the chain data of a snapshot if one is named, the first
- * configuration and what else an entry point reads. The devnet does all of that itself.
+ * Prepares the start of a real node step by step: the image's programs, the chain data of a configured snapshot, the initial configuration
+ * and the other files that an entry point reads. The devnet prepares itself.
  */
 export function prepareNode(
   { node, restore }: NodeSpecs,
@@ -75,7 +75,7 @@ export function prepareNode(
   return { steps: [seeded], labels: done };
 }
 
-/** Builds the mount of a node's keys, for whatever looks whether they are there; undefined if it has none. */
+/** Builds the mount of a node's keys for containers that check their presence; `undefined` if it has none. */
 function buildKeysMount(
   node: ServiceSpec,
   volumeName: Input<string> | undefined,
@@ -88,7 +88,7 @@ function buildKeysMount(
     : undefined;
 }
 
-/** Creates the container of the node's own image that is never started, for its programs. */
+/** Creates the never-started container of the node's own image, which supplies its programs. */
 function createPrimeContainer(
   node: ServiceSpec,
   { original }: ProgramVolumes,
@@ -104,7 +104,7 @@ function createPrimeContainer(
   );
 }
 
-/** Creates the container that fills an empty workspace with chain data, and ends. */
+/** Creates the container that fills an empty workspace with chain data, then exits. */
 function createRestoreContainer(
   restore: ServiceSpec,
   { prefix, image, workspace, edge, labels }: PreparedNodeOptions,
@@ -129,12 +129,12 @@ function createRestoreContainer(
   );
 }
 
-/** Step before a node's start: its container, and what is said if it failed and after it is put right. */
+/** Step before a node's start: its container, the message if it failed, and the instruction for after the fix. */
 type Step = Readonly<{ containerName: string; failure: string; next: string }>;
 
 /**
- * Returns the id of a step's container, and throws if the step failed: the engine's provider takes a container that failed for one that ended, and the node
- * must not start without its data or, for an entry point, without its keys.
+ * Returns the id of a step's container, and throws if the step failed: the engine's provider treats a failed container as completed, and
+ * the node must not start without its data or, for an entry point, without its keys.
  */
 function requireDone(container: docker.Container, { containerName, failure, next }: Step): Output<string> {
   return all([container.id, container.exitCode]).apply(([id, code]) => {
@@ -145,28 +145,28 @@ function requireDone(container: docker.Container, { containerName, failure, next
   });
 }
 
-/** Path of the uploaded configuration, before it is put into the workspace. */
+/** Path of the uploaded configuration, before it is copied into the workspace. */
 const incoming = "/run/gatehouse/incoming/node.conf";
 
-/** Directory of the uploaded files of the workspace, before they are put there. */
+/** Directory of uploaded workspace files, before they are copied into the workspace. */
 const placedDirectory = "/run/gatehouse/incoming";
 
-/** Path of the image's programs in that container. */
+/** Path of the image's programs in the copying container. */
 const originalBin = "/run/gatehouse/image-bin";
 
 /**
- * Builds the container that is made from the node's own image and never started. An engine fills an empty volume with the image's content
- * where it is first mounted: that is how the image's programs reach a volume that another container can copy them from.
+ * Builds the never-started container of the node's own image. An engine fills an empty volume with the image's content on first mount; that
+ * makes the image's programs available to another container for copying.
  */
 function buildPrimeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
 }
 
-/** Volumes that the seeding container mounts: the node's own, and those of the image's programs or of the node's keys. */
+/** Volumes mounted by the seeding container: the node's own, and those of the image's programs or of the node's keys. */
 type SeedVolumes = Pick<PreparedNodeOptions, "workspace" | "programs"> &
   Readonly<{ keys: docker.types.input.ContainerVolume | undefined }>;
 
-/** Builds the container that puts the node's programs and its first configuration in their places, as the user that the node runs as, and ends. */
+/** Builds the container that installs the node's programs and initial configuration as the node's user, then exits. */
 function buildSeedArgs(
   node: ServiceSpec,
   seed: SeedSpec,

@@ -3,14 +3,14 @@ import { findPublishedAddress } from "../services/published.ts";
 import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
-/** Addresses and ports of the host for published ports. */
+/** Host address and ports for published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
-  /** Ports that are absent are not published. */
+  /** Absent ports are not published. */
   hostPorts: Readonly<Partial<Record<HostPortName, number>>>;
 }>;
 
-/** Lists the ports of a service that the host publishes: those for the node's peers, and those that its row names. The node's own RPC is published nowhere. */
+/** Lists the ports of a service that the host publishes: those for the node's peers, and those in the service's row. The node's own RPC is never published. */
 export function listPublications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   return Object.fromEntries(
     spec.ports.flatMap((port) => {
@@ -32,7 +32,7 @@ function findPublication(
   return { address: findPublishedAddress(published, publishAddress), port: number };
 }
 
-/** Whether a service is reached from outside of the stack, or reaches out. */
+/** Whether a service accepts connections from outside the stack, or opens connections to the outside. */
 export function isReachedOutside(spec: ServiceSpec, options: PublishOptions): boolean {
   const leaves = spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
   return leaves || Object.keys(listPublications(spec, options)).length > 0;

@@ -5,7 +5,7 @@ import { deploymentSecret } from "../config/pulumi-config.ts";
 import { DockerHost } from "../docker/docker-host.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 
-/** A Pulumi program that deploys a facilitator alone to the Docker engine here, for a node that runs elsewhere. */
+/** A Pulumi program that deploys only a facilitator to the local Docker engine, for a node that runs elsewhere. */
 const config = new Config();
 const chainId = config.requireNumber("chainId");
 

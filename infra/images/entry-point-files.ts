@@ -11,10 +11,10 @@ import {
 import { dirname } from "node:path";
 
 /**
- * Puts a file that the stack has into the node's workspace: in place of an older one, because the stack is its source.
+ * Copies a file of the stack into the node's workspace, replacing an older one: the stack is its source.
  *
  * @param placement `<source>=<path>`.
- * @returns the outcome in words, for a person.
+ * @returns a human-readable outcome.
  */
 export function putFile(placement: string): string {
   const [source = "", path = ""] = placement.split("=");
@@ -26,15 +26,16 @@ export function putFile(placement: string): string {
   return `placed ${path}`;
 }
 
-/** Finds the files that are missing or empty. */
+/** Returns the files that are missing or empty. */
 export function findMissingFiles(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0);
 }
 
 /**
- * Marks data that are there as made, so that an entry point that looks for the mark never runs genesis over them. Data without it come from a snapshot.
+ * Marks existing data as initialized, so that an entry point that checks the mark never runs genesis over it. Data without the mark comes
+ * from a snapshot.
  *
- * @returns the outcome in words, for a person; undefined if there is nothing to mark.
+ * @returns a human-readable outcome; undefined if there is nothing to mark.
  */
 export function markGenesis(data: string, mark: string): string | undefined {
   if (existsSync(mark) || readdirSync(data).every((name) => name === "lost+found")) return undefined;

@@ -1,18 +1,18 @@
 /**
- * The images' health check: `health-check.mjs http|rpc <url> [rest]` or `health-check.mjs socket <path> [rest]`. `http` wants a 2xx answer,
- * `rpc` a block number from `eth_blockNumber`, `socket` a 2xx answer to `/livez` on a Unix socket. Ends with status 0 when the service is
- * well, 1 with a line that says why not, 2 when called wrongly.
+ * The images' health check: `health-check.mjs http|rpc <url> [rest]` or `health-check.mjs socket <path> [rest]`. `http` expects a 2xx
+ * response, `rpc` a block number from `eth_blockNumber`, `socket` a 2xx response to `/livez` on a Unix socket. Exits with status 0 if the
+ * service is healthy, 1 with a one-line reason if not, 2 on a usage error.
  *
- * Engines before Docker 25 know one interval, which has to be short for a start to be seen quickly. So where it is run again within seconds of
- * having found the service well, it rests first, `rest` milliseconds: most of the interval of a newer engine.
+ * Engines before Docker 25 support only one interval, which must be short to detect a start quickly. So if the check runs again within
+ * seconds of a healthy result, it first sleeps `rest` milliseconds: most of a newer engine's interval.
  *
- * Its start is its whole cost: JavaScript, because stripping types takes longer than all else, and node:http from `getBuiltinModule`,
- * because an import of it loads the WebSocket client too. That is 60 ms of processor time instead of 240.
+ * Startup dominates its cost. It is JavaScript, because stripping types takes longer than everything else, and gets node:http from
+ * `getBuiltinModule`, because importing it also loads the WebSocket client: 60 ms of processor time instead of 240.
  */
 const { request } = process.getBuiltinModule("node:http");
 const { rmSync, statSync, writeFileSync } = process.getBuiltinModule("node:fs");
 
-/** A file whose time says when the service was last found well; the container's own, and gone when it is started again. */
+/** Its modification time records when the service was last healthy; local to the container and removed when it restarts. */
 const marker = `${process.env.TMPDIR ?? "/tmp"}/gatehouse-well`;
 const recentMs = 10_000;
 const defaultRestMs = 28_000;
@@ -33,7 +33,7 @@ const checks = {
   socket: async (socketPath) => isSuccess(await ask("http://gatehouse/livez", { socketPath })),
 };
 
-/** Sends one request and gives the answer's status and text. */
+/** Sends a request and returns the status and text of the response. */
 function ask(url, options, body) {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { ...options, agent: false }, (response) => {
@@ -61,7 +61,7 @@ function noteWell(isWell) {
     if (isWell) writeFileSync(marker, "");
     else rmSync(marker, { force: true });
   } catch {
-    // Nowhere to note it: the next check asks at once, which costs more and says the same.
+    // The marker can't be written: the next check queries at once, which costs more but gives the same result.
   }
 }
 

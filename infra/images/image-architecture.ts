@@ -1,12 +1,12 @@
-/** The processors that images are built for: npm's names by Docker's. */
+/** npm's names of the images' architectures, by Docker's names. */
 export const npmArchitectures = { amd64: "x64", arm64: "arm64" } as const;
 
-/** A processor that images are built for. */
+/** An architecture that images are built for. */
 export type ImageArchitecture = keyof typeof npmArchitectures;
 
 export const imageArchitectures = Object.keys(npmArchitectures) as readonly ImageArchitecture[];
 
-/** Finds an architecture by Docker's or Node's name for it; `undefined` for a processor that no image is built for. */
+/** Looks up an architecture by Docker's or Node's name; `undefined` if no image is built for it. */
 export function findImageArchitecture(name: string | undefined): ImageArchitecture | undefined {
   return imageArchitectures.find((known) => name === known || name === npmArchitectures[known]);
 }

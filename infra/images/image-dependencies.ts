@@ -17,17 +17,17 @@ import {
 import { join } from "node:path";
 import { npmArchitectures, type ImageArchitecture } from "./image-architecture.ts";
 
-/** Directory of the images' dependencies, from the repository's root; `.dockerignore` lets it into the builds' context. */
+/** Directory of the images' dependencies, relative to the repository's root; `.dockerignore` includes it in the build context. */
 export const dependenciesDirectory = ".gatehouse/images";
 
-/** Version of the way of installing: to be changed whenever the same lock file gives other files. */
+/** Version of the installation procedure: increment it whenever the same lock file yields different files. */
 const recipe = "3";
 
 const installDeadlineMs = 600_000;
 
 /**
- * Directories that the service's user owns in the Gatehouse image, with their modes; volumes take them over. The group may write
- * too: next to a real node the sidecar runs as the user of the node's image, in this group.
+ * Directories owned by the service's user in the Gatehouse image, with their modes; volumes inherit them. They are group-writable because
+ * the sidecar of a real node runs as the user of the node's image, in this group.
  */
 const ownedDirectories: Readonly<Record<string, number>> = {
   "run/files": 0o770,
@@ -38,26 +38,26 @@ const ownedDirectories: Readonly<Record<string, number>> = {
   workspace: 0o770,
 };
 
-/** npm could not install the images' dependencies; nothing was changed. The message is whole, and for a person. */
+/** npm could not install the images' dependencies; nothing was changed. The message is complete and human-readable. */
 export class ImageDependenciesError extends Error {
   override readonly name = "ImageDependenciesError";
 }
 
-/** Images to be built, and their processor. */
+/** Images to build, and their architecture. */
 export type WantedImages = Readonly<{
-  /** Without `devnet`, its EVM is not installed. */
+  /** Without `devnet`, the devnet's EVM is not installed. */
   images: readonly ("gatehouse" | "devnet")[];
-  /** Processor of the engine or cluster that runs the images, whatever this machine's is. */
+  /** Architecture of the engine or cluster that runs the images, independent of this machine's. */
   architecture: ImageArchitecture;
 }>;
 
 /**
- * Installs the images' dependencies on this machine, for their builds to copy: the services' production dependencies, and the EVM of the devnet. A build
- * then needs neither npm nor a network nor a shell, and no registry's address or credential can reach a layer. `npm ci` checks every package against the
- * lock file's hashes. Does nothing if the lock file is installed already. Neither this file nor what it imports needs more than Node, so that it runs in
- * a clone where nothing is installed.
+ * Installs the images' dependencies on this machine, for the builds to copy: the services' production dependencies, and the devnet's EVM. A
+ * build then needs no npm, network or shell, and no registry address or credential can reach a layer. `npm ci` checks every package against
+ * the lock file's hashes. Does nothing if the lock file is already installed. This file and its imports need only Node, so that it runs in
+ * a clone without installed dependencies.
  *
- * @throws {ImageDependenciesError} with npm's own words if it can't install.
+ * @throws {ImageDependenciesError} with npm's own message if the installation fails.
  */
 export function installImageDependencies(root: string, { images, architecture }: WantedImages): void {
   if (images.length === 0) return;
@@ -85,7 +85,7 @@ export function installImageDependencies(root: string, { images, architecture }:
   }
 }
 
-/** Replaces a directory by another. If a second program installs the same at the same time, the later one leaves it be. */
+/** Replaces a directory with another. If a second program installs the same dependencies concurrently, the later one leaves the directory unchanged. */
 function replaceDirectory(staged: string, target: string): void {
   rmSync(target, { recursive: true, force: true });
   try {
@@ -114,7 +114,7 @@ type Lock = Readonly<{
   packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }>;
 
-/** Installs the EVM, which is a development dependency, from the lock file's own entries for it. */
+/** Installs the EVM, a development dependency, from its own entries in the lock file. */
 function installEvm(root: string, directory: string, cpu: string): void {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const packages = Object.fromEntries(
@@ -130,7 +130,7 @@ function installEvm(root: string, directory: string, cpu: string): void {
   keepShipped(join(directory, "node_modules"), "");
 }
 
-/** Installs for the images' system, whatever this machine's is. */
+/** Installs for the images' platform, independent of this machine's. */
 function runNpmCi(directory: string, options: readonly string[]): void {
   const platform = ["--os=linux", "--libc=glibc"];
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
@@ -149,7 +149,7 @@ function runNpmCi(directory: string, options: readonly string[]): void {
   }
 }
 
-/** Removes files that no program reads, and makes the rest readable to the images' user whatever this machine's umask is. */
+/** Removes files that no program reads, and makes the rest readable to the images' user, independent of this machine's umask. */
 function keepShipped(root: string, inner: string): void {
   for (const entry of readdirSync(join(root, inner), { withFileTypes: true })) {
     const path = inner === "" ? entry.name : `${inner}/${entry.name}`;
@@ -163,17 +163,17 @@ function keepShipped(root: string, inner: string): void {
   }
 }
 
-/** Directories at a package's root that hold its own tests and documents. */
+/** Directories at a package's root with its own tests and documents. */
 const unshippedDirectory = /^(test|tests|__tests__|bench|benchmark|benchmarks|docs|example|examples|\.github)$/;
 
-/** Files that only editors, debuggers and readers open, and TypeScript: Node strips no types under node_modules. */
+/** Files used only by editors, debuggers and readers, and TypeScript: Node strips no types under node_modules. */
 const unshippedFile = /\.(map|md|markdown|tsbuildinfo|ts|mts|cts)$/i;
 
 /**
- * Whether a file or directory of `node_modules` belongs into an image. Files that are left out can't be loaded by Node: tests, documents, source maps,
+ * Whether a file or directory of `node_modules` belongs in an image. Excludes files that Node can't load: tests, documents, source maps,
  * type declarations and TypeScript. Licences stay.
  *
- * @param path from `node_modules`, with `/`.
+ * @param path relative to `node_modules`, with `/`.
  */
 export function isShipped(path: string, isDirectory: boolean): boolean {
   const inner = (path.split("node_modules/").at(-1) ?? path).split("/");

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { findConfValue } from "#node/conf/document.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
-/** Directories of a node's container: its working directory, that of its chain data, and that of its keys. */
+/** Directories of a node's container: working directory, chain data and keys. */
 export type MountedPlaces = Readonly<{ bin: string; data: string; keys: string }>;
 
 const dataFields = [
@@ -16,8 +16,8 @@ const keyFields = [
 ] as const;
 
 /**
- * Finds places that a node.conf names outside of the directories of the node's container, a line each; none in a text that can't be read, with which no
- * node starts. A node that finds an empty directory in the place of its chain data would begin a new one.
+ * Lists the paths in a node.conf that are outside the directories of the node's container, one per line; none for unparsable text, with
+ * which no node starts. A node that finds an empty directory instead of its chain data would start a new chain.
  */
 export function findStrayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
   const read = parseText(text.replace(/^\uFEFF/, ""));

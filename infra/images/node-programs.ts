@@ -1,14 +1,14 @@
 import { cpSync, existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** Marker of a whole copy; a directory without it was left by a kill. */
+/** Marker of a complete copy; a directory without it results from a killed copy. */
 const wholeMarker = ".gatehouse-copied";
 
 /**
- * Copies an image's own programs into the directory that a node runs in, once: later calls leave them be, because a node may run from them. A node.conf
- * among them is left out; the node's own is elsewhere.
+ * Copies an image's own programs into the node's working directory once; later calls don't touch them, because a node may be running from
+ * them. Skips a node.conf among them; the node's own is elsewhere.
  *
- * @returns the outcome in words, for a person.
+ * @returns a human-readable outcome.
  */
 export function copyPrograms(from: string, to: string): string {
   const marker = join(to, wholeMarker);
@@ -23,7 +23,7 @@ export function copyPrograms(from: string, to: string): string {
   return names.length === 0 ? "the image has no programs there" : `copied the image's programs to ${to}`;
 }
 
-/** Puts a link to `target` at `path`, in place of any file there; a concurrent reader finds one of both. */
+/** Creates a link to `target` at `path`, replacing any file; a concurrent reader sees either the old or the new one. */
 export function linkTo(path: string, target: string): void {
   const staged = `${path}.linked`;
   if (readLink(path) === target) return;
@@ -36,7 +36,7 @@ function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    // Nothing there, or a file.
+    // Missing, or a regular file.
     return undefined;
   }
 }

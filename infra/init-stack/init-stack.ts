@@ -12,8 +12,9 @@ type Output = Readonly<{ out: (text: string) => void; error: (text: string) => v
 type Ask = (question: string) => Promise<string>;
 
 /**
- * Asks for what a new stack needs, checks all of it as `pulumi preview` would, asks again about what is wrong, and has Pulumi write
- * `Pulumi.<name>.yaml`, secrets encrypted. Returns the exit status: 0 once it is written, else 1 with the reason; nothing is written before every answer fits.
+ * Prompts for the configuration of a new stack, validates it as `pulumi preview` would, prompts again for invalid values, and has Pulumi
+ * write `Pulumi.<name>.yaml`, with secrets encrypted. Returns the exit status: 0 once the file is written, else 1 with the reason; writes
+ * nothing until every value is valid.
  */
 export async function initStack(name: string, directory: string, output: Output): Promise<number> {
   if (!existsSync(join(directory, "Pulumi.yaml"))) {
@@ -21,7 +22,7 @@ export async function initStack(name: string, directory: string, output: Output)
     return 1;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // Lines that come before they are asked for wait; the end of the input ends the command.
+  // Buffers lines that arrive before their prompt; end of input ends the command.
   const lines = terminal[Symbol.asyncIterator]();
   const ask = async (question: string) => {
     output.out(question);
@@ -34,7 +35,7 @@ export async function initStack(name: string, directory: string, output: Output)
     await runPulumi(directory, ["stack", "init", name]);
     for (const [key, value] of Object.entries(answers)) {
       const secret = stackQuestions.some((question) => question.key === key && question.isSecretFile === true);
-      // The value goes through standard input: a command line can be read by others on the machine.
+      // Passes the value on standard input: other users of the machine can read command lines.
       await runPulumi(directory, ["config", "set", "--stack", name, secret ? "--secret" : "--plaintext", key], value);
     }
     output.out(`Pulumi.${name}.yaml is written. Deploy it: pulumi up --stack ${name} --policy-pack policies\n`);
@@ -65,7 +66,7 @@ async function askUntilRight(ask: Ask, output: Output): Promise<Answers> {
     output.error(`${problems.map(({ key, message }) => `${key}: ${message}`).join("\n")}\n`);
     const wrong = new Set(problems.map(({ key }) => findRootKey(key)));
     const again = stackQuestions.filter(({ key }) => wrong.has(key));
-    // A key that is not asked for follows from the target and the node.
+    // A key without a prompt follows from the target and the node.
     answers = await askAll(again.length === 0 ? stackQuestions : again, answers, ask, output);
   }
 }
@@ -111,14 +112,14 @@ function findProblems(answers: Answers): readonly ConfigProblem[] {
   }
 }
 
-/** Runs Pulumi with its own words on this terminal's standard error. */
+/** Runs Pulumi with its messages on this terminal's standard error. */
 async function runPulumi(directory: string, args: readonly string[], input = ""): Promise<void> {
   const child = spawn("pulumi", [...args, "--non-interactive"], {
     cwd: directory,
     stdio: ["pipe", "ignore", "inherit"],
   });
   const ended = once(child, "close") as Promise<[number | null]>;
-  // A Pulumi that ended meanwhile is reported by its exit status.
+  // If Pulumi has exited, its exit status reports the failure.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   const [status] = await ended.catch((error: NodeJS.ErrnoException): [string] => [error.code ?? error.message]);

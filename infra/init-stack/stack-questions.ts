@@ -1,22 +1,22 @@
-/** Answers by key of the stack's configuration; what was left empty is absent. */
+/** Answers by configuration key; empty ones are absent. */
 export type Answers = Readonly<Record<string, string>>;
 
-/** Question about one key of a stack's configuration. */
+/** Prompt for one key of a stack's configuration. */
 export type StackQuestion = Readonly<{
   key: string;
   ask: string;
-  /** Value of an empty answer; absent: the key stays unset. */
+  /** Value for an empty answer; if absent, the key stays unset. */
   fallback?: string;
   /** The answer is the path of a file with the value, which is stored encrypted. */
   isSecretFile?: true;
-  /** Whether earlier answers make it worth asking; default: always. */
+  /** Whether to ask, given the earlier answers; default: always. */
   when?: (answers: Answers) => boolean;
 }>;
 
 const isReal = ({ nodeImage }: Answers) => nodeImage !== undefined;
 const onKubernetes = ({ target }: Answers) => target === "kubernetes";
 
-/** Everything that a first stack needs, in the order in which it is asked. */
+/** All prompts for a first stack, in order. */
 export const stackQuestions: readonly StackQuestion[] = [
   { key: "target", ask: "Target, docker or kubernetes", fallback: "docker" },
   { key: "nodeImage", ask: "Image of your node, with its digest (empty: the devnet's node)" },
@@ -52,7 +52,7 @@ export const stackQuestions: readonly StackQuestion[] = [
   { key: "namespace", ask: "Namespace", fallback: "gatehouse", when: onKubernetes },
 ];
 
-/** Adds the devnet's accounts and token where the stack has no node of its own. */
+/** Adds the devnet's accounts and token if the stack has no node of its own. */
 export function addDevnetDefaults(answers: Answers): Answers {
   if (isReal(answers)) return answers;
   return { ...answers, devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };

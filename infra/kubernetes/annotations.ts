@@ -1,25 +1,25 @@
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
-/** An object with metadata, and perhaps annotations. */
+/** An object with metadata and optional annotations. */
 type Annotated = Readonly<{ metadata?: unknown }>;
 
-/** Annotations for Argo CD and Flux: the object stays when its file is gone, and when the application is deleted. */
+/** Annotations for Argo CD and Flux: the object is retained when its file is removed or the application is deleted. */
 const keptByOwners = {
   "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
   "kustomize.toolkit.fluxcd.io/prune": "disabled",
 };
 
-/** Annotation for Flux: it applies the object once and then leaves it to its other writers; Argo CD has no such annotation. */
+/** Annotation for Flux: it applies the object once and then leaves it to its other writers; Argo CD has no equivalent. */
 const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
 
-/** Marks an object so that `pulumi up` does not wait for it to become ready, and `pulumi refresh` takes one that is not ready for no drift. */
+/** Marks an object so that `pulumi up` does not wait for its readiness, and `pulumi refresh` does not report an unready one as drift. */
 export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }
 
 /**
- * Marks a Deployment or StatefulSet: the program's fields win over those of `kubectl scale` or of an autoscaler that is no more, which would fail every
- * update as a conflict.
+ * Marks a Deployment or StatefulSet so that the program's fields override those of `kubectl scale` or of a removed autoscaler, which would
+ * otherwise fail every update with a conflict.
  */
 export function markWorkload<Manifest extends Annotated>(
   manifest: Manifest,
@@ -29,17 +29,16 @@ export function markWorkload<Manifest extends Annotated>(
   return awaitsPods ? forced : markUnawaited(forced);
 }
 
-/** Marks an object so that a controller which applies rendered YAML never deletes it. */
+/** Marks an object so that a controller that applies rendered YAML never deletes it. */
 export function markUnpruned<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, keptByOwners);
 }
 
-/** Marks an object so that a controller which applies rendered YAML leaves it alone once it is there. */
+/** Marks an object so that a controller that applies rendered YAML does not update it once it exists. */
 export function markAppliedOnce<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, appliedOnce);
 }
 
-/** Adds annotations to an object. */
 export function annotate<Manifest extends Annotated>(
   manifest: Manifest,
   annotations: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, type Component } from "./labels.ts";
 
-/** Builds the claim of a volume of a service, to which one pod at a time writes. */
+/** Builds the claim of a service's volume, writable by one pod at a time. */
 export function buildClaim(
   volume: VolumeSpec,
   component: Component,
@@ -23,7 +23,7 @@ export function buildClaim(
   };
 }
 
-/** Lists the properties of a volume's claim that the program sets once and then leaves to the sidecar: a grown volume stays as it is. */
+/** Lists the properties of a volume claim that the program sets once and then leaves to the sidecar, so that a grown volume keeps its size. */
 export function listLeftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
   return volumeGrows && volume.name === workspaceVolume ? ["spec.resources.requests.storage"] : [];
 }

@@ -15,39 +15,39 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-/** Names the volume of a pod that holds a service's files. */
+/** Returns the name of the pod volume with a service's files. */
 export function nameFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
 }
 
-/** Names the Secret, and the volume of a pod, with the files that a service reads again as they change. */
+/** Returns the name of the Secret, and of the pod volume, with a service's hot-reloaded files. */
 export function nameLiveFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
-/** Names the Secret, and the volume of a pod, with the secrets whose change hands the service over. */
+/** Returns the name of the Secret, and of the pod volume, with the secrets whose change triggers a hot restart. */
 export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }
 
-/** Names the Secret with a service's variables that may hold a secret. */
+/** Returns the name of the Secret with a service's environment variables that may contain secrets. */
 export function nameEnvironment(spec: ServiceSpec): string {
   return `${spec.name}-environment`;
 }
 
-/** Names the volume of a pod with the copy of its image's programs that a service runs from. */
+/** Returns the name of the pod volume with the copy of its image's programs that a service runs from. */
 export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
 }
 
-/** Restrictions of each of Gatehouse's containers (Pod Security Standards, `restricted`). */
+/** Restrictions on each Gatehouse container (Pod Security Standards, `restricted`). */
 export const restricted: types.input.core.v1.SecurityContext = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ["ALL"] },
 };
 
-/** Builds the container of a service in a pod. Its probes' paths are in its specification, e.g. `services/facilitator-spec.ts`. */
+/** Builds a service's container in a pod. The specification defines its probe paths, e.g. `services/facilitator-spec.ts`. */
 export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
   return {
     name: spec.name,

@@ -14,19 +14,19 @@ import {
   temporaryVolume,
 } from "./pod.ts";
 
-/** Strategy in which a new pod is ready before an old one ends. */
+/** Strategy in which a new pod is ready before an old one exits. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
 
-/** Time that an ending pod still takes connections, in ms: the cluster's machines learn only gradually to send it none. */
+/** Time that a terminating pod still accepts connections, in ms: the cluster's machines stop routing to it only gradually. */
 const lingerMs = 5_000;
 
-/** Has a rolled pod linger before it is told to stop; by Node, because the image has no shell and nothing that sleeps. */
+/** Delays the stop signal of a rolled pod; uses Node, because the image has no shell or `sleep`. */
 function buildDrain({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
   if (image !== "gatehouse" || volumes.length > 0) return {};
   return { lifecycle: { preStop: { exec: { command: ["node", "--eval", `setTimeout(() => {}, ${lingerMs})`] } } } };
 }
 
-/** Builds the Deployment of a service. One that keeps a ledger on a volume is replaced, not rolled: two writers would share it. */
+/** Builds the Deployment of a service. A service with a ledger on a volume is replaced, not rolled: otherwise two writers would share the ledger. */
 export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
   const selector = buildSelectorLabels(options.prefix, spec.name);
   const gatehouse = findImage(options, "gatehouse");
@@ -35,7 +35,8 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
     kind: "Deployment",
     metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
     spec: {
-      // In a cluster, Pulumi leaves the number to the autoscaler; another one that applies the objects would put it back.
+      // When applying to a cluster, Pulumi leaves the replica count to the autoscaler; another tool that applies the objects would reset
+      // it.
       ...(options.rendered && spec.replicas.max > spec.replicas.min ? {} : { replicas: spec.replicas.min }),
       strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
       selector: { matchLabels: { ...selector } },
@@ -67,7 +68,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
   };
 }
 
-/** Builds a budget that lets the cluster take down one pod of a service at a time, so that nodes can be drained and one of several replicas stays. */
+/** Builds a disruption budget that lets the cluster evict one pod of a service at a time, so that nodes can be drained while other replicas stay. */
 export function buildDisruptionBudget(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -80,14 +81,17 @@ export function buildDisruptionBudget(
   };
 }
 
-/** Target for the use of CPU, as a part of its limit: room for a payment burst while another pod starts. A share of the request would be a part of that. */
+/**
+ * Target CPU usage as a fraction of the limit, which leaves headroom for a payment burst while another pod starts. A utilization target
+ * would be a fraction of the request instead.
+ */
 const cpuTarget = 0.7;
-/** Time without need before pods are removed, so that a wave of payments is not met by too few. */
+/** Idle time before pods are removed, so that too few pods never meet a wave of payments. */
 const scaleDownAfterSeconds = 300;
 
 /**
- * Builds the autoscaler of a service whose ledger is in a database, by its use of CPU; undefined for any other. One whose bounds are the same has it too:
- * if the autoscaler went with the bounds' difference, it would scale the service once more before Pulumi deleted it.
+ * Builds the CPU-based autoscaler of a service whose ledger is in a database; undefined for others. A service with equal min and max has
+ * one too: if the autoscaler were removed once they are equal, it would scale the service again before Pulumi deleted it.
  */
 export function buildAutoscaler(
   spec: ServiceSpec,

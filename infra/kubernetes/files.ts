@@ -26,9 +26,9 @@ type Volume = types.input.core.v1.Volume;
 const incomingDirectory = "/run/gatehouse/incoming";
 
 /**
- * Lists the Secrets of a service by the ends of their resources' names: its files, secret or not, those that it reads again as they change, the secrets
- * whose change hands it over, its variables, and the files that are placed in its workspace. The pod's template has no checksum of what is read
- * again: a change rolls nothing, and the kubelet brings it into the running pods, within about a minute and a half.
+ * Lists a service's Secrets by resource name suffix: its files, secret or not, its hot-reloaded files, the secrets whose change triggers a
+ * hot restart, its environment variables, and the files installed in its workspace. The pod template has no checksum of hot-reloaded files:
+ * a change rolls nothing, and the kubelet updates them in the running pods within about a minute and a half.
  */
 export function listSecrets(
   spec: ServiceSpec,
@@ -48,12 +48,12 @@ export function listSecrets(
     .map(([kind, name, files]) => [kind, buildSecret(files, { name, component: spec.name, options })] as const);
 }
 
-/** Lists the files that are placed in a node's workspace. */
+/** Lists the files installed in a node's workspace. */
 export function listPlacedFiles({ seed }: ServiceSpec): readonly PlacedFile[] {
   return seed?.places?.entryPoint?.files ?? [];
 }
 
-/** Names the Secret, and the volume of a pod, with those files. */
+/** Returns the name of the Secret, and of the pod volume, with those files. */
 export function namePlacedVolume(spec: ServiceSpec): string {
   return `${spec.name}-placed`;
 }
@@ -71,12 +71,12 @@ function buildSecret(
   };
 }
 
-/** Builds the volumes for files: the Secret as root delivers it, and memory for the service's own copies. */
+/** Builds the volumes for files: the Secret, delivered as root's, and an in-memory volume for the service's own copies. */
 export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
   return [...buildInstalledVolumes(spec), ...buildLiveVolumes(spec)];
 }
 
-/** Builds the volumes of live files, each mounted as a whole and unchanged: a copy, or a path within it, would stay as the pod found it. */
+/** Builds the volumes of live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
 function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
   const names = [
     ...(listLiveFiles(spec).length === 0 ? [] : [nameLiveFilesVolume(spec)]),
@@ -98,7 +98,7 @@ function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   ];
 }
 
-/** Builds the init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as files of root that a group may read. */
+/** Builds the init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as root's group-readable files. */
 export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
   if (!hasFiles(spec)) return [];
   return [

@@ -19,11 +19,11 @@ import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
 import { buildNamespace } from "./namespace.ts";
 
-/** Time in which a workload has to become ready before `pulumi up` gives up. */
+/** Readiness timeout of a workload in `pulumi up`. */
 const rolloutTimeout = "10m";
 
 /**
- * One namespace of a Kubernetes cluster as a target.
+ * A namespace of a Kubernetes cluster as a target.
  *
  * @example
  * import { Provider } from "@pulumi/kubernetes";
@@ -55,7 +55,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly #options: KubernetesOptions;
   readonly #protectData: boolean;
   readonly #provider: ProviderResource;
-  /** The namespace, unless the stack uses one that is there. */
+  /** The namespace, unless the stack uses an existing one. */
   readonly #namespace: readonly Resource[];
   readonly #claims = new Map<string, k8s.core.v1.PersistentVolumeClaim>();
 
@@ -78,13 +78,13 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #makeNamespace(named: string): Resource {
     const namespace = buildNamespace(this.#options);
-    // Protection is Pulumi's; in rendered YAML, the object itself has to say who applies it.
+    // Pulumi enforces protection; in rendered YAML, the object itself must carry it for the tool that applies it.
     const kept = this.#protectData && this.#options.rendered ? markUnpruned(namespace) : namespace;
     const { protect, retainOnDelete } = { protect: this.#protectData, retainOnDelete: this.#protectData };
     return new k8s.core.v1.Namespace(named, kept, { parent: this, protect, retainOnDelete });
   }
 
-  /** Allows the edges between the services of a stack; everything else stays denied. */
+  /** Allows the connections between the services of a stack; everything else stays denied. */
   allowEdges(specs: readonly ServiceSpec[]): void {
     for (const policy of buildEdgePolicies(specs, this.#options)) {
       const { name } = policy.metadata as { name: string };
@@ -118,7 +118,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
-      // Whether it has metrics yet is the cluster's affair, and comes after the pods.
+      // Not awaited: its metrics depend on the cluster, and come only after the pods.
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
@@ -154,7 +154,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     });
   }
 
-  /** Deploys the public way in without waiting for its address: the controller assigns it, and none may be running. */
+  /** Deploys public access without waiting for its address: the controller assigns it, and none may be running. */
   #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
       const manifest = markUnawaited(buildPublicIngress(this.#options, ingress));
@@ -208,7 +208,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
     const left = listLeftToSidecar(volume, this.#options);
-    // A claim of a class that binds late is bound only once a pod uses it, and the pod comes after the claim.
+    // A claim of a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
     const bare = markUnawaited(buildClaim(volume, service, this.#options));
     const kept = keep && this.#options.rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(

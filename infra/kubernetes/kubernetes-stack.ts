@@ -18,7 +18,7 @@ function readKubernetesOptions(config: StackConfig, prefix: string): Omit<Kubern
     namespace: config.namespace,
     isNamespaceThere: !config.createNamespace,
     rendered: config.renderTo !== undefined,
-    // A real node syncs for days, and without it no other service is ready.
+    // A real node syncs for days, and no other service is ready without it.
     awaitsPods: config.nodeImage === undefined,
     images: listImages(config),
     imagePullSecrets: config.imagePullSecrets,
@@ -37,8 +37,8 @@ function readKubernetesOptions(config: StackConfig, prefix: string): Omit<Kubern
 }
 
 /**
- * Makes the checksums' key, from the one secret with all its bits that every stack has. The stack's state keeps the first one (Pulumi documentation,
- * "Stash"): a key that changed with the signer's would roll every pod.
+ * Derives the checksum key from the only full-entropy secret that every stack has. The stack's state retains the first key (Pulumi
+ * documentation, "Stash"): a key that changed with the signer's would roll every pod.
  */
 function keepRevisionKey(
   { signerPrivateKey }: StackConfig,
@@ -54,7 +54,7 @@ function keepRevisionKey(
   return secret(kept.output as Output<string>);
 }
 
-/** Creates the namespace of a stack, with the provider of its cluster. */
+/** Creates a stack's namespace and its cluster's provider. */
 export function createKubernetesNamespace(
   config: StackConfig,
   {
@@ -80,7 +80,7 @@ export function createKubernetesNamespace(
   );
 }
 
-/** Creates the cluster's provider, with the prefix in its name if it is a component's: a program may have several, which a URN distinguishes by name alone. */
+/** Creates the cluster's provider, with the prefix in its name if a component owns it: a program may have several, whose URNs differ only by name. */
 function createProvider(
   { kubernetesContext, renderTo }: StackConfig,
   { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
@@ -89,7 +89,7 @@ function createProvider(
     ...(kubernetesContext === undefined ? {} : { context: kubernetesContext }),
     ...(renderTo === undefined ? {} : { renderYamlToDirectory: renderTo }),
     enableServerSideApply: true,
-    // A changed ConfigMap or Secret is updated in place; the pod template's checksum rolls the workload.
+    // Updates a changed ConfigMap or Secret in place; the checksum in the pod template rolls the workload.
     enableConfigMapMutable: true,
     enableSecretMutable: true,
   };

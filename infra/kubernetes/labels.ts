@@ -1,18 +1,18 @@
 import { version } from "#daemon/version.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 
-/** Labels by which Kubernetes and people find a service's objects (Kubernetes, "Recommended Labels"). */
+/** Labels by which Kubernetes and operators find a service's objects (Kubernetes, "Recommended Labels"). */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Part of a stack that an object belongs to: a service, or the whole stack. */
+/** The part of a stack that owns an object: a service, or the whole stack. */
 export type Component = ServiceName | "stack";
 
-/** Builds the labels of a stack's objects, by the service that each is for. */
+/** Builds the labels of a stack's objects, by owning service. */
 export function buildObjectLabels(prefix: string, component: Component): Labels {
   return { ...buildPodLabels(prefix, component), "app.kubernetes.io/version": version };
 }
 
-/** Builds the labels of a service's pods. Without the version: another one of the program alone would roll them all, the node too. */
+/** Builds the labels of a service's pods. Omits the version: a new version of the program alone would roll all pods, including the node's. */
 export function buildPodLabels(prefix: string, component: Component): Labels {
   return {
     "app.kubernetes.io/name": "gatehouse",
@@ -27,7 +27,7 @@ export function buildSelectorLabels(prefix: string, component: Component): Label
   return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": findPod(component) };
 }
 
-/** Finds the service that names the pod which a service runs in: the sidecar is in the node's. */
+/** Returns the service whose name identifies the pod that a service runs in: the sidecar runs in the node's. */
 export function findPod<Name extends Component>(service: Name): Name | "node" {
   return service === "sidecar" || service === "restore" ? "node" : service;
 }

@@ -7,14 +7,17 @@ type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
 type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
 type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
 
-/** Builds the policy that denies all traffic of the stack's pods, in its own namespace of all; the other policies allow the edges that the specifications name. */
+/**
+ * Builds the policy that denies all traffic of the stack's pods, or of all pods in the stack's own namespace; the other policies allow the
+ * connections in the specifications.
+ */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
   const own = { matchLabels: { "app.kubernetes.io/instance": options.prefix } };
   const podSelector = options.isNamespaceThere === true ? own : {};
   return buildPolicy("default-deny", options, { podSelector, policyTypes: ["Ingress", "Egress"] });
 }
 
-/** Builds one policy per pod kind, with exactly the edges of the services in it, both ways. */
+/** Builds one policy per pod kind, with exactly the connections of its services, in both directions. */
 export function buildEdgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
   const pods = [...new Set(specs.map((spec) => findPod(spec.name)))];
   return pods.map((pod) => {
@@ -28,13 +31,13 @@ export function buildEdgePolicies(specs: readonly ServiceSpec[], options: Kubern
         ...buildIngressFromOutside(inside, options),
         ...buildIngressFromPrometheus(inside, options),
       ],
-      // Who opens no connection has no name to look up either.
+      // A pod that opens no connection needs no DNS.
       egress: egress.length === 0 ? [] : [dns, ...removeDuplicates(egress)],
     });
   });
 }
 
-/** Addresses of name servers on each machine: NodeLocal DNSCache, and Cloud DNS with the metadata server of Google's machines. */
+/** Name server addresses on each machine: NodeLocal DNSCache, and Cloud DNS with the metadata server on Google's machines. */
 const machineDns = ["169.254.20.10/32", "169.254.169.254/32", "fd20:ce::254/128"];
 
 const dns: Egress = {
@@ -51,7 +54,7 @@ const dns: Egress = {
   ],
 };
 
-/** The internet: all addresses but private and link-local ones, at which no service has business by way of an "internet" edge. */
+/** The internet: all addresses except private and link-local ones, which an "internet" edge must not reach. */
 const internet = [
   { cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"] },
   { cidr: "::/0", except: ["fc00::/7", "fe80::/10"] },
@@ -61,7 +64,7 @@ type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName;
 
 function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
   if (edge.to === "internet") return [{ to: internet.map((ipBlock) => ({ ipBlock })) }];
-  // The API server's address is no pod; clusters put it on 443 or 6443.
+  // The API server's address is not a pod's; clusters use port 443 or 6443.
   if (edge.to === "api") return [buildEgressToHost(options.apiServerCidr, [443, 6_443])];
   if (edge.to === "host") return [buildEgressToHost(edge.cidr, [edge.port])];
   if (edge.to === "namespace") return [{ to: [{ namespaceSelector: buildNamespaceSelector(edge.namespace) }] }];
@@ -75,13 +78,13 @@ function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readon
   ];
 }
 
-/** Allows ports of a range of addresses; of any host if the range is unknown. */
+/** Allows ports on a range of addresses; on any host if the range is unknown. */
 function buildEgressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
   const ports = numbers.map((port) => ({ port, protocol: "TCP" }));
   return cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr } }], ports };
 }
 
-/** Selects a namespace by its name, which is one of its labels (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
+/** Selects a namespace by its name label (Kubernetes, "Well-known labels": `kubernetes.io/metadata.name`). */
 function buildNamespaceSelector(name: string) {
   return { matchLabels: { "kubernetes.io/metadata.name": name } };
 }
@@ -122,13 +125,13 @@ function buildIngressFromOutside(inside: readonly ServiceSpec[], options: Kubern
   const sources = (ingress ?? gatewayApi)?.sourceCidrs?.map((cidr) => ({ ipBlock: { cidr } }));
   const from = sources ?? (controller === undefined ? [] : [{ namespaceSelector: buildNamespaceSelector(controller) }]);
   return [
-    // A rule without sources would let in everybody.
+    // A rule without sources would allow any source.
     ...(open.length === 0 || from.length === 0 ? [] : [{ from, ports: open }]),
     ...(peers.length === 0 ? [] : [{ ports: peers }]),
   ];
 }
 
-/** Allows Prometheus's pods to reach the ports with metrics, and no other ports. */
+/** Allows Prometheus's pods to reach only the metrics ports. */
 function buildIngressFromPrometheus(
   inside: readonly ServiceSpec[],
   { observability }: KubernetesOptions,

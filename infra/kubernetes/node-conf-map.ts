@@ -4,10 +4,10 @@ import { hostIpVariable } from "../services/node/node-conf.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels } from "./labels.ts";
 
-/** Name of the ConfigMap with the node's first configuration. */
+/** Name of the ConfigMap with the node's initial configuration. */
 export const nodeConfName = "node-conf";
 
-/** Builds the ConfigMap that node.conf is seeded from. */
+/** Builds the ConfigMap that seeds node.conf. */
 export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
   return {
     apiVersion: "v1",
@@ -17,7 +17,7 @@ export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): ty
   };
 }
 
-/** Builds the variable with the address that the node announces to its peers; the cluster fills in what only it knows (downward API). */
+/** Builds the environment variable with the address that the node announces to its peers; the cluster fills in the machine's address (downward API). */
 export function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
   if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
   const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";

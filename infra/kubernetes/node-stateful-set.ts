@@ -13,17 +13,17 @@ import { computeFilesChecksum, buildPullSecrets, podSecurity, scrapeAnnotations,
 
 type Container = types.input.core.v1.Container;
 
-/** Name of the service account that may restart the node, and nothing else. */
+/** Name of the service account, whose only right is to restart the node. */
 export const nodeAccount = "node";
 
 const seedDirectory = "/run/gatehouse/seed";
 
-/** Directory of the files that the stack puts into the workspace of a node whose image has an entry point. */
+/** Directory of the stack's files for the workspace of a node whose image has an entry point. */
 const placedDirectory = "/run/gatehouse/placed";
 
 /**
- * Builds the StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before the node: when
- * its startup probe passes, node.conf is right, so that the node's first start is with the right one.
+ * Builds the StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before the
+ * node: its startup probe passes once node.conf is correct, so that the node's first start uses it.
  */
 export function buildNodeStatefulSet(
   { node, sidecar, restore }: NodeSpecs,
@@ -85,12 +85,12 @@ export function buildNodeStatefulSet(
   };
 }
 
-/** Whether the seeding container looks for the node's keys, so that they have to be there before it. */
+/** Whether the seeding container checks the node's keys, so that they must exist before it starts. */
 function needsKeysFirst({ seed }: ServiceSpec): boolean {
   return seed?.places?.entryPoint !== undefined;
 }
 
-/** The account's token with what its client reads, as a cluster mounts it into every container of a pod unless it is told not to. */
+/** The account's token and the files its client reads, as a cluster mounts them by default into every container of a pod. */
 const apiTokenVolume: types.input.core.v1.Volume = {
   name: "api-token",
   projected: {
@@ -103,7 +103,7 @@ const apiTokenVolume: types.input.core.v1.Volume = {
   },
 };
 
-/** Gives a container the account's token: the sidecar, which restarts the node by it. The node itself has no use for one. */
+/** Mounts the account's token into a container: the sidecar uses it to restart the node. The node itself doesn't need it. */
 function addApiToken(container: Container): Container {
   const mount = {
     name: apiTokenVolume.name,
@@ -131,12 +131,12 @@ function buildNodeContainer(node: ServiceSpec, options: KubernetesOptions): Cont
   return { ...container, ports };
 }
 
-/** Room for the programs, and for what the node writes next to them; a pod that takes more is evicted. */
+/** Space for the programs and the files that the node writes next to them; a pod that exceeds it is evicted. */
 const programsRoom = { sizeLimit: "16Gi" } as const;
 
 /**
- * Builds the init container by which a new pod runs the programs of its image, whatever an earlier one had; with `cp` of that image, because no other
- * container sees them.
+ * Builds the init container that makes a new pod run its own image's programs, whatever an earlier pod ran; uses that image's `cp`, because
+ * no other container has access to them.
  */
 function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
   if (node.programs === undefined) return [];
@@ -152,7 +152,7 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
   ];
 }
 
-/** Builds the init container that copies node.conf to the workspace, unless one is there: the sidecar writes it, and a ConfigMap can't be written. */
+/** Builds the init container that copies node.conf to the workspace if it is missing: the sidecar writes the file, and a ConfigMap is read-only. */
 function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Container[] {
   const { seed, user } = node;
   if (seed === undefined) return [];

@@ -19,8 +19,8 @@ export const podSecurity: types.input.core.v1.PodSecurityContext = {
 export const temporaryVolume: types.input.core.v1.Volume = { name: "tmp", emptyDir: { sizeLimit: "128Mi" } };
 
 /**
- * Computes a checksum of a pod's files for its template, because mounting changed data does not restart a pod by itself. Keyed, so that it is of no use
- * for guessing a secret to whoever may read pods but not Secrets.
+ * Computes a checksum of a pod's files for its template, because changed mounted data does not restart a pod. It is keyed, so that users
+ * who may read pods but not Secrets can't use it to guess a secret.
  */
 export function computeFilesChecksum(
   specs: readonly ServiceSpec[],
@@ -40,7 +40,7 @@ export function computeFilesChecksum(
   return unsecret(checksum);
 }
 
-/** Builds what of a pod's specification has the cluster pull its images; nothing if they are public. */
+/** Builds the part of a pod's specification with image pull secrets; nothing if the images are public. */
 export function buildPullSecrets({
   imagePullSecrets,
 }: KubernetesOptions): Pick<types.input.core.v1.PodSpec, "imagePullSecrets"> {
@@ -48,7 +48,7 @@ export function buildPullSecrets({
   return { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
 }
 
-/** Builds the annotations by which a Prometheus without an operator finds a pod; they name one port of a pod, so one service of it. */
+/** Builds the annotations by which a Prometheus without an operator finds a pod; they specify one port per pod, so only one of its services. */
 export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability }: KubernetesOptions): Labels {
   const scraped = specs.find((spec) => spec.metrics !== undefined);
   if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};
@@ -59,14 +59,14 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
   };
 }
 
-/** Spreads a service's pods over the cluster's zones and machines, as far as there are several and their labels say so. */
+/** Spreads a service's pods over the cluster's zones and machines, as far as there are several and they are labelled. */
 export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
   return ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
     maxSkew: 1,
     topologyKey,
     whenUnsatisfiable: "ScheduleAnyway",
     labelSelector: { matchLabels: { ...labels } },
-    // Of one revision: those that a rollout replaces are gone soon.
+    // Counts pods of one revision only: a rollout soon removes the old ones.
     matchLabelKeys: ["pod-template-hash"],
   }));
 }

@@ -6,14 +6,14 @@ import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
 
-/** An account of the namespace, and its rights there. */
+/** A service account of the namespace, and its rights there. */
 export type ServiceAccess = Readonly<{
   account: types.input.core.v1.ServiceAccount;
   role: types.input.rbac.v1.Role;
   binding: types.input.rbac.v1.RoleBinding;
 }>;
 
-/** Builds an account with its own role, all three of one name. No pod gets its token unless the pod's template requests it. */
+/** Builds an account and its role, all three objects with one name. A pod gets the token only if its template requests it. */
 export function buildServiceAccess(
   name: Component,
   rules: readonly types.input.rbac.v1.PolicyRule[],
@@ -33,10 +33,10 @@ export function buildServiceAccess(
   };
 }
 
-/** The name of the node's only pod: StatefulSets number their pods from 0. */
+/** Name of the node's only pod: StatefulSets number their pods from 0. */
 export const nodePod = "node-0";
 
-/** Builds the account of the node's pod, which may look at its own pod, run node_cli in it, and delete it for a restart. */
+/** Builds the account of the node's pod, which may read its own pod, run node_cli in it, and delete it for a restart. */
 export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   const resourceNames = [nodePod];
   const rules = [
@@ -47,7 +47,7 @@ export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   return buildServiceAccess(nodeAccount, rules, options);
 }
 
-/** The one claim that the sidecar may make larger. */
+/** The only claim that the sidecar may grow. */
 const ownClaim: types.input.rbac.v1.PolicyRule = {
   apiGroups: [""],
   resources: ["persistentvolumeclaims"],

@@ -14,8 +14,8 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 }
 
 /**
- * Builds the headless Service that names all pods of a service, so that the stack's own Prometheus scrapes each, ready or not: its metrics show why one
- * is not ready. `undefined` if the stack has no Prometheus or the service no metrics.
+ * Builds the headless Service that resolves to all pods of a service, so that the stack's own Prometheus scrapes each one, ready or not:
+ * its metrics show why it is not ready. `undefined` if the stack has no Prometheus or the service no metrics.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
@@ -26,14 +26,14 @@ export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions):
   return makeHeadless(made);
 }
 
-/** Makes the name of a Service resolve to the addresses of its pods. */
+/** Makes a Service's name resolve to the addresses of its pods. */
 function makeHeadless(made: Service): Service {
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }
 
 /**
- * Builds the Services of a node by audience: its own RPC for the facilitator, the gateway for the public way in, the sidecar's status for operators, and
- * its peers' port if it is exposed.
+ * Builds the Services of a node by audience: its own RPC for the facilitator, the gateway for public access, the sidecar's status for
+ * operators, and its peer port if exposed.
  */
 export function buildNodeServices(
   { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
@@ -48,7 +48,7 @@ export function buildNodeServices(
   const outside = peers.length > 0 && (options.peers === "node-port" || options.peers === "load-balancer");
   const { className, annotations = {} } = options.peerLoadBalancer ?? {};
   return [
-    // The StatefulSet's own, which has to be headless (Kubernetes API, StatefulSetSpec, serviceName).
+    // The StatefulSet's own Service, which must be headless (Kubernetes API, StatefulSetSpec, serviceName).
     makeHeadless(buildNamedService({ ...shared, name: "node", ports: inner, type: "ClusterIP" })),
     buildPublicService({ ...shared, name: "gateway", ports: rpc, type: "ClusterIP" }),
     addUnreadyPods(buildNamedService({ ...shared, name: "sidecar-status", ports: status, type: "ClusterIP" })),
@@ -58,7 +58,7 @@ export function buildNodeServices(
   ];
 }
 
-/** Publishes a pod even while it is not ready, which is when its answer is wanted most. */
+/** Publishes a pod even while it is not ready, which is when its response matters most. */
 function addUnreadyPods(made: Service): Service {
   return { ...made, spec: { ...made.spec, publishNotReadyAddresses: true } };
 }
@@ -70,11 +70,11 @@ type ServiceOutline = Readonly<{
   options: KubernetesOptions;
   type: "ClusterIP" | "NodePort" | "LoadBalancer";
   annotations?: Labels | undefined;
-  /** Class of its load balancer; absent: the cluster's. */
+  /** Load balancer class; if absent, the cluster's default. */
   className?: string | undefined;
 }>;
 
-/** Builds a Service that the public way in leads to. */
+/** Builds a Service that is the target of public access. */
 function buildPublicService(outline: ServiceOutline): Service {
   const { ingress, gatewayApi } = outline.options;
   const { gateway, resourceServer } = (ingress ?? gatewayApi)?.serviceAnnotations ?? {};
@@ -101,7 +101,7 @@ function buildNamedService({ name, spec, ports, options, type, annotations = {},
         port: number,
         targetPort: number,
         protocol: "TCP",
-        // Peers get the port that the node listens on, so the machines have to have the same one.
+        // Peers get the port that the node listens on, so the machines must publish the same port.
         ...(type === "NodePort" ? { nodePort: number } : {}),
       })),
       ...(type === "ClusterIP" ? {} : { externalTrafficPolicy: "Local" }),

@@ -3,12 +3,12 @@ import { findOperationsPort, isOperatedService } from "#daemon/stack-services.ts
 import { waitUntil } from "#daemon/time.ts";
 import { buildReadyCheck, describeReasons, type UnreadyService } from "../unready-service.ts";
 
-/** Time for the pods to start, after which those that are not ready are listed: a node that syncs keeps no update waiting. */
+/** Time for pods to start before unready ones are listed: a syncing node does not delay an update. */
 const startWithinMs = 60_000;
 const pollMs = 2_000;
 const runMs = 30_000;
 
-/** A stack's place in its cluster, and the program that reaches it. */
+/** A stack's namespace in its cluster, and the program that accesses it. */
 export type PodsPlace = Readonly<{
   context: string | undefined;
   namespace: string;
@@ -18,8 +18,8 @@ export type PodsPlace = Readonly<{
 }>;
 
 /**
- * Lists the services of a stack whose pods are not ready once they have had time to start, with the service's own reasons or the pod's status; by kubectl,
- * which logs in as for a person. Without an answer of the cluster, that is the one entry.
+ * Lists the services of a stack whose pods are still not ready after their start time, with the service's own reasons or the pod's status.
+ * Uses kubectl, with the operator's login. If the cluster doesn't respond, that is the only entry.
  */
 export async function listUnreadyPods(place: PodsPlace): Promise<readonly UnreadyService[]> {
   const { context, namespace, prefix, kubectl = "kubectl", withinMs = startWithinMs } = place;
@@ -44,7 +44,7 @@ export async function listUnreadyPods(place: PodsPlace): Promise<readonly Unread
   );
 }
 
-/** Parses kubectl's table of pods: name, ready containers of all, status, restarts, age, and the component's label. */
+/** Parses kubectl's pod table: name, ready and total containers, status, restarts, age, and the component label. */
 function parsePods(table: string) {
   const rows = table.split("\n").filter((line) => line.trim() !== "");
   return rows.map((row) => {
@@ -62,7 +62,7 @@ function hasStarted({ failed, printed }: Run): boolean {
 
 type Run = Readonly<{ failed: boolean; printed: string }>;
 
-/** Runs kubectl. Its failure is a finding like any other: the update has succeeded. */
+/** Runs kubectl. Returns its failure as a result: the update has already succeeded. */
 function run(program: string, words: readonly string[]): Promise<Run> {
   return new Promise((resolve) => {
     execFile(program, words, { timeout: runMs, killSignal: "SIGKILL" }, (error, printed, said) => {

@@ -1,31 +1,30 @@
-/** Urgency: `critical` wakes a person, `warning` waits for the morning, `none` is no trouble. */
+/** Urgency: `critical` pages the operator, `warning` can wait until morning, `none` is informational. */
 export type Severity = "critical" | "warning" | "none";
 
-/** One alerting rule, before it is written in a form of Prometheus. */
+/** An alerting rule, before it is rendered in a Prometheus format. */
 export type Alert = Readonly<{
   name: `Gatehouse${string}`;
-  /** PromQL; made of selectors of `series.ts`. */
+  /** PromQL, composed of selectors from `series.ts`. */
   expr: string;
-  /** Time that the expression has to hold, as Prometheus writes durations. */
+  /** Time that the expression must be true, as a Prometheus duration. */
   for: string;
   severity: Severity;
-  /** Summary of the trouble and its place, with the value. A Prometheus template. */
+  /** Summary of the problem and its location, with the value. A Prometheus template. */
   summary: string;
-  /** Consequences, and the first step to take. A Prometheus template that shows labels, but never the value. */
+  /** Consequences, and the first step to take. A Prometheus template with labels, but never the value. */
   description: string;
 }>;
 
-/** Base URL of the runbooks until a stack names one: a domain that nobody has. */
+/** Default base URL of the runbooks until a stack sets one: an unowned domain. */
 export const nobodysRunbooks = "https://gatehouse.example/docs/runbooks";
 
-/** One recording rule. */
 export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }>;
 
-/** Rules that are evaluated together, recordings first. */
+/** Rules evaluated together, recordings first. */
 export type RuleGroup = Readonly<{ name: string; recordings: readonly Recording[]; alerts: readonly Alert[] }>;
 
 /**
- * Names the file of an alert's page in `docs/runbooks/`.
+ * Returns the file name of an alert's page in `docs/runbooks/`.
  *
  * @example nameRunbookFile("GatehouseNodeDown") // "node-down.md"
  */

@@ -1,6 +1,6 @@
 import { counter, gauge, histogram, type MetricDefinition } from "./metric-definition.ts";
 
-/** Metrics of every service, at its listener for operators. */
+/** Metrics of every service, on its operator listener. */
 const everyService = {
   gatehouse_build_info: gauge(
     "Always 1; the labels say which service and version runs, and on which Node.",
@@ -133,7 +133,7 @@ const gateway = {
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
-/** Further metrics of a sidecar with `volume.claim`. */
+/** Additional metrics of a sidecar with `volume.claim`. */
 const volume = {
   gatehouse_volume_requested_bytes: gauge("Size that the claim of the node's volume requests."),
   gatehouse_volume_growths_total: counter("Times the claim was made to grow."),
@@ -208,12 +208,12 @@ const engineProxy = {
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 /**
- * Every metric of Gatehouse's own, by the part that exposes it. Rules are made of these names alone, and a test compares the list, both
- * ways, with what the running services answer at `/metrics`.
+ * All of Gatehouse's own metrics, by the component that exposes them. Rules use only these names, and a test compares the list, both ways,
+ * with the running services' `/metrics` responses.
  */
 export const metricsByPart = { everyService, node, gateway, volume, facilitator, resourceServer, engineProxy } as const;
 
-/** Every metric of Gatehouse's own. */
+/** All of Gatehouse's own metrics. */
 export const metricCatalogue = {
   ...everyService,
   ...node,

@@ -5,8 +5,8 @@ import { type RuleGroup, nameRunbookFile, type Alert } from "./alert.ts";
 const notice = " Made by `npm run docs` from infra/observability; do not edit.";
 
 /**
- * Writes the rules in each form that is requested, by path: a rule file of Prometheus, a `PrometheusRule` for its operator, and the two
- * files of a compiled mixin. The same input gives the same bytes.
+ * Renders the rules in each requested format, by path: a Prometheus rule file, a `PrometheusRule` for its operator, and the two files of a
+ * compiled mixin. The same input yields the same bytes.
  */
 export function renderRuleFiles(
   groups: readonly RuleGroup[],
@@ -25,15 +25,15 @@ export function renderRuleFiles(
   };
 }
 
-/** Renders the rules as a rule file of Prometheus, in YAML. */
+/** Renders the rules as a Prometheus rule file in YAML. */
 export function renderRuleFile(groups: readonly RenderedGroup[]): string {
   return toYaml({ groups });
 }
 
 /**
- * Builds the object in which Prometheus's operator takes the rules.
+ * Builds the `PrometheusRule` object for the Prometheus operator.
  *
- * @param labels what the operator's `ruleSelector` requests, such as `release: kube-prometheus-stack`.
+ * @param labels labels that match the operator's `ruleSelector`, such as `release: kube-prometheus-stack`.
  */
 export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Readonly<Record<string, string>> = {}) {
   return {
@@ -44,7 +44,7 @@ export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Re
   } as const;
 }
 
-/** Renders the relabelling by which a scrape job over pods names Gatehouse's services as the rules expect it. */
+/** Renders the relabelling by which a pod scrape job labels Gatehouse's services as the rules expect. */
 export function renderPodRelabelling(): string {
   return toYaml({ relabel_configs: podRelabelling });
 }
@@ -54,21 +54,21 @@ function toYaml(value: unknown): string {
 }
 
 export type RunbookOptions = Readonly<{
-  /** URL of the folder of the runbooks, with or without a slash at its end. */
+  /** URL of the runbook directory, with or without a trailing slash. */
   runbookBaseUrl: string;
 }>;
 
-/** Targets of the dashboards' links. */
+/** Link targets of the dashboards. */
 export type LinkOptions = RunbookOptions &
   Readonly<{
-    /** URL of the stack's logs; may contain variables of the dashboards. */
+    /** URL of the stack's logs; may contain dashboard variables. */
     logsUrl?: string | undefined;
   }>;
 
-/** A group of rules in the form of Prometheus's rule files. */
+/** A rule group in the format of Prometheus's rule files. */
 type RenderedGroup = Readonly<{ name: string; rules: readonly Readonly<Record<string, unknown>>[] }>;
 
-/** Renders the groups as Prometheus reads them: recordings, then alerts. */
+/** Renders the groups in Prometheus's order: recordings, then alerts. */
 export function renderGroups(groups: readonly RuleGroup[], options: RunbookOptions): readonly RenderedGroup[] {
   return groups.map(({ name, recordings, alerts }) => ({
     name,

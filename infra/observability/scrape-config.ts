@@ -1,18 +1,18 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 
-/** Label that names the service of a target in all of its series, `up` among them. */
+/** Label with the service of a target, set on all of its series including `up`. */
 export const serviceLabel = "gatehouse";
 
-/** A listener that answers Prometheus. */
+/** A listener that Prometheus scrapes. */
 export type ScrapeTarget = Readonly<{
   job: string;
-  /** Service that answers; by it, alerts find one whose target does not answer, even one that never did. */
+  /** Service behind the target; alerts use it to identify targets that don't respond, even ones that never did. */
   service: string;
   host: string;
   port: number;
-  /** Whether samples keep their own labels. */
+  /** Whether samples retain their own labels. */
   honorLabels?: true | undefined;
-  /** Whether the host's name stands for the addresses of several processes, each of which is scraped. */
+  /** Whether the host name resolves to the addresses of several processes, each scraped separately. */
   replicated?: boolean;
 }>;
 
@@ -23,14 +23,14 @@ export type PrometheusOptions = Readonly<{
   ruleFile: string;
   /** `host:port` of an Alertmanager. */
   alertmanager?: string | undefined;
-  /** Labels that distinguish this Prometheus's alerts and samples from those of another one. */
+  /** Labels that distinguish this Prometheus's alerts and samples from another's. */
   externalLabels: Readonly<Record<string, string>>;
 }>;
 
-/** Timeout of a scrape, Prometheus's own default; less if the interval is shorter. */
+/** Scrape timeout, Prometheus's own default; shorter if the interval is shorter. */
 const timeoutSeconds = 10;
 
-/** Builds the configuration of Prometheus (2.42 and later), as its file has it: in YAML, or in JSON, which YAML contains. */
+/** Builds the configuration of Prometheus (2.42 and later) as the content of its file: YAML, or JSON, a subset of YAML. */
 export function buildPrometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
   const { targets, intervalSeconds, ruleFile, alertmanager, externalLabels } = options;
   const every = `${intervalSeconds}s`;
@@ -65,8 +65,8 @@ function scrapeJob({ job, service, host, port, honorLabels, replicated }: Scrape
 const podLabel = (name: string) => `__meta_kubernetes_pod_label_app_kubernetes_io_${name}`;
 
 /**
- * The relabelling by which a scrape job over pods (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and the label that the
- * rules take for granted. A job that all pods share would hide a service that is gone behind those that are there.
+ * The relabelling by which a pod scrape job (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and label that the rules
+ * assume. A job shared by all pods would hide a missing service behind the running ones.
  */
 export const podRelabelling: readonly Readonly<Record<string, unknown>>[] = [
   {
@@ -74,7 +74,7 @@ export const podRelabelling: readonly Readonly<Record<string, unknown>>[] = [
     regex: "gatehouse;(.+)",
     target_label: serviceLabel,
   },
-  // The sidecar stands in the node's pod, and is what is scraped there.
+  // The sidecar runs in the node's pod, and is the container scraped there.
   { source_labels: [serviceLabel], regex: "node", target_label: serviceLabel, replacement: "sidecar" },
   {
     source_labels: ["__meta_kubernetes_namespace", serviceLabel],

@@ -2,15 +2,15 @@ import type { metricCatalogue } from "./metric-catalogue.ts";
 
 type Catalogue = typeof metricCatalogue;
 
-/** A metric as it is registered. */
+/** A metric's registered name. */
 type MetricName = keyof Catalogue;
 
 type HistogramName = { [N in MetricName]: Catalogue[N]["type"] extends "histogram" ? N : never }[MetricName];
 
-/** Name that a query may use: a counter, a gauge, or one of the series of a histogram. */
+/** Name usable in a query: a counter, a gauge, or one of a histogram's series. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${"bucket" | "sum" | "count"}`;
 
-/** Labels that a series has from its service. */
+/** Labels that a service sets on a series. */
 export type LabelOf<N extends SeriesName> = N extends MetricName
   ? Catalogue[N]["labels"][number]
   : N extends `${infer H extends HistogramName}_bucket`

@@ -1,7 +1,7 @@
 import type { conditionReasons } from "#status/condition-reasons.ts";
 import type { LabelOf, SeriesName } from "./series-name.ts";
 
-/** Condition on a label: one value, one of several, or none of several. */
+/** Label condition: one value, one of several, or none of several. */
 export type Matcher = string | Readonly<{ in: readonly string[] }> | Readonly<{ notIn: readonly string[] }>;
 
 type Matchers<N extends SeriesName> = Readonly<{ [L in LabelOf<N>]?: Matcher }>;
@@ -10,7 +10,7 @@ type ConditionReasons = typeof conditionReasons;
 type ConditionType = keyof ConditionReasons;
 
 /**
- * Builds an instant selector of PromQL. A name or a label that no service exposes does not compile.
+ * Builds a PromQL instant selector. A name or label that no service exposes does not compile.
  *
  * @example series("gatehouse_verdict", { level: { in: ["paused", "down"] } }) // gatehouse_verdict{level=~"paused|down"}
  */
@@ -18,7 +18,7 @@ export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): s
   return labelled(name, matchers ?? {});
 }
 
-/** Builds an instant selector of a metric that is not Gatehouse's own. */
+/** Builds an instant selector for a metric from outside Gatehouse. */
 export function labelled(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
   const shown = Object.entries(matchers).flatMap(([label, matcher]) =>
     matcher === undefined ? [] : [label + formatOperand(matcher)],
@@ -26,12 +26,12 @@ export function labelled(name: string, matchers: Readonly<Record<string, Matcher
   return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
 }
 
-/** Selects one condition; 0 while it is wrong. */
+/** Selects a condition; 0 while it is false. */
 export function condition(type: ConditionType): string {
   return series("gatehouse_condition", { type });
 }
 
-/** Selects a condition that is wrong for one of some reasons; 1 while it is. */
+/** Selects a condition that is false for one of the given reasons; 1 while it is. */
 export function wrongFor<T extends ConditionType>(
   type: T,
   ...reasons: readonly ConditionReasons[T]["False"][number][]
@@ -39,7 +39,7 @@ export function wrongFor<T extends ConditionType>(
   return series("gatehouse_condition_info", { type, reason: { in: reasons } });
 }
 
-/** Selects a condition that nobody can judge for one reason; 1 while nobody can. */
+/** Selects a condition that is unknown for a given reason; 1 while it is. */
 export function unknownFor<T extends ConditionType>(type: T, reason: ConditionReasons[T]["Unknown"][number]): string {
   return series("gatehouse_condition_info", { type, reason });
 }
@@ -51,16 +51,17 @@ function formatOperand(matcher: Matcher): string {
 }
 
 /**
- * Builds a template that shows one label of the series that is 1 for the alert's own target, so that a changed reason does not start the alert over.
+ * Builds a template that shows one label of the series with value 1 for the alert's own target, so that a changed reason does not restart
+ * the alert.
  *
- * @param selector of a series with one label matcher at least.
+ * @param selector of a series with at least one label matcher.
  */
 export function shownLabel(selector: string, label: string): string {
   const open = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");
   return `{{ with printf \`${open}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
 }
 
-/** Builds a template that shows why a condition is wrong. */
+/** Builds a template that shows why a condition is false. */
 export function shownReason(type: ConditionType): string {
   return shownLabel(series("gatehouse_condition_info", { type }), "reason");
 }

@@ -15,11 +15,11 @@ import { createServer } from "node:net";
 
 export type DockerLook = Readonly<{
   requestEngine: EngineClient;
-  /** Tries a port on this machine; undefined if the engine is on another one. */
+  /** Probes a port on this machine; undefined for a remote engine. */
   probe: PortProbe | undefined;
-  /** Reads the capacity of this machine; absent if the engine is on another one. */
+  /** Reads the capacity of this machine; absent for a remote engine. */
   host?: HostCapacity | undefined;
-  /** Prefix of the names of the stack's own containers. */
+  /** Name prefix of the stack's own containers. */
   prefix: string;
 }>;
 
@@ -33,13 +33,16 @@ const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }
 const message = z.object({ message: z.string() });
 const engineVersion = z.object({ ApiVersion: z.string() });
 
-/** Oldest minor version of the Engine API 1 that the stack can use: Docker 20.10. */
+/** Min minor version of Engine API 1 for a stack: Docker 20.10. */
 const apiMinorMin = 41;
 
-/** Oldest Node that runs TypeScript as it is. */
+/** Min Node version that runs TypeScript natively. */
 const oldestNode = 24;
 
-/** Finds what keeps a Docker host from running a stack: no engine or one that is too old, limits beyond it, taken ports, images that are nowhere. */
+/**
+ * Lists problems that prevent a Docker host from running a stack: no engine or too old a one, limits beyond its capacity, ports in use,
+ * images that don't exist.
+ */
 export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
   const engine = await findEngineProblems(config, look);
   if (engine.length > 0) return engine;
@@ -101,7 +104,7 @@ async function findPortProblems(
   return [...findClashes(config), ...found.flat()];
 }
 
-/** Lists the ports of the stack's own containers that end and are started again and again, which an engine shows as publishing none. */
+/** Lists the ports of the stack's own crash-looping containers, which an engine reports as publishing none. */
 async function listRestartingPorts(requestEngine: EngineClient, prefix: string): Promise<ReadonlySet<number>> {
   const filters = encodeURIComponent(JSON.stringify({ name: [`^/${prefix}-`], status: ["restarting"] }));
   const listed = containers.safeParse((await requestEngine(`/containers/json?all=true&filters=${filters}`)).body);
@@ -152,7 +155,7 @@ async function findImageProblems(
       const here = await requestEngine(`/images/${encodeURI(name)}/json`);
       if (here.status === 200) return key === "baseImage" ? findBaseProblems(config, here.body, requestEngine) : [];
       const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
-      // A registry that requires authentication is answered by the engine's own client, later.
+      // For a registry that requires authentication, the engine's own client handles it later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
       const wrong = `found ${name}, which the engine does not have and can't pull (${why});`;
@@ -163,7 +166,7 @@ async function findImageProblems(
   return found.flat();
 }
 
-/** Finds a base image with no Node, or an old one. Images of Node have its version in a variable; others are looked into. */
+/** Reports a base image without Node, or with too old a version. Node's images have the version in an environment variable; others are inspected. */
 async function findBaseProblems(
   config: StackConfig,
   body: unknown,
@@ -191,10 +194,10 @@ async function findBaseProblems(
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }
 
-/** Tries to listen on a port; resolves to the obstacle, or `undefined` if it is free. */
+/** Tries to listen on a port; resolves to the reason for a failure, or `undefined` if it is free. */
 export type PortProbe = (address: string, port: number) => Promise<string | undefined>;
 
-/** Listens for an instant, as the engine will. */
+/** Listens briefly, as the engine will. */
 export const probePort: PortProbe = (address, port) =>
   new Promise((resolve) => {
     const server = createServer();
@@ -205,6 +208,6 @@ export const probePort: PortProbe = (address, port) =>
 function describeObstacle(code: string | undefined, address: string): string | undefined {
   if (code === "EADDRINUSE") return `another program on this machine listens on it at ${address}`;
   if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
-  // Ports that only root may take are the engine's to judge.
+  // Privileged ports are left to the engine.
   return undefined;
 }

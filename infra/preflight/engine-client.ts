@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { createEngineClient as createClient, parseEngineBody, type EngineRequest } from "#daemon/http/docker-engine.ts";
 
-/** An engine's answer to a request of the Engine API; its body is text where that can't be parsed. */
+/** An engine's response to an Engine API request; the body is text if it can't be parsed. */
 export type EngineAnswer = Readonly<{ status: number; headers: IncomingHttpHeaders; body: unknown }>;
 
-/** Sends a request to an engine, by default a GET without a body; `path` begins with a slash. Rejects if it does not answer in time. */
+/** Sends a request to an engine, by default a GET without a body; `path` starts with a slash. Rejects on a timeout. */
 export type EngineClient = (
   path: string,
   how?: Readonly<{ method?: EngineRequest["method"]; body?: unknown }>,
 ) => Promise<EngineAnswer>;
 
-/** Time in which an engine has to answer; it queries a registry for an image that it does not have. */
+/** Response timeout of an engine, which queries a registry for images that it does not have. */
 const deadlineMs = 10_000;
 
-/** Creates a client of an engine; `undefined` if only the engine's own client knows the way (ssh, named pipes, TLS). */
+/** Creates a client of an engine; `undefined` if only the engine's own client can connect (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
   const isSocket = protocol === "unix:";

@@ -8,11 +8,11 @@ import { realNodeLimits } from "../services/node-spec.ts";
 import { chooseNodeFamily } from "../services/node/node-image.ts";
 import type { EngineClient } from "./engine-client.ts";
 
-/** Capacity of this machine as a Docker host, which the engine does not report. */
+/** Capacity of this machine as a Docker host; the engine does not report it. */
 export type HostCapacity = Readonly<{
-  /** Open files that a process may have at most (`fs.nr_open`); undefined where that is not known. */
+  /** Max open files of a process (`fs.nr_open`); undefined if unknown. */
   openFilesMax: () => Promise<number | undefined>;
-  /** Free bytes of the file system of a directory; undefined where that is not known. */
+  /** Free bytes on a directory's file system; undefined if unknown. */
   freeBytes: (directory: string) => Promise<number | undefined>;
 }>;
 
@@ -26,7 +26,7 @@ async function attempt(read: () => Promise<number>): Promise<number | undefined>
   try {
     return await read();
   } catch {
-    // Another system, or a directory of root's: nothing is known, and the engine sees for itself.
+    // Another operating system, or a directory that only root can read: the capacity is unknown, and the engine checks it later.
     return undefined;
   }
 }
@@ -35,10 +35,10 @@ const info = z.object({ NCPU: z.int(), MemTotal: z.number(), DockerRootDir: z.st
 
 const mebibyte = 1_048_576;
 
-/** Free disk that a real node needs for its images, its first blocks and its logs, in GiB; its chain data grow from there. */
+/** Min free disk for a real node's images, first blocks and logs, in GiB; its chain data grows from there. */
 const diskGibibytesMin = 20;
 
-/** Finds limits that are beyond a Docker host: an engine refuses more CPUs than it has only when the service's turn comes. */
+/** Lists limits that exceed a Docker host: an engine rejects excess CPUs only when it creates the service's container. */
 export async function findCapacityProblems(
   config: StackConfig,
   { requestEngine, host }: Readonly<{ requestEngine: EngineClient; host: HostCapacity | undefined }>,

@@ -5,8 +5,8 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { keyFiles } from "../services/node/node-keys.ts";
 
 /**
- * Finds problems of a node's keys in a directory of the Docker host, which is this machine: a key that is not there, belongs to another user than the
- * node's, or can be read or written by more than its owner. An engine would make an empty directory for a missing one.
+ * Lists problems of a node's keys in a directory of the Docker host, which is this machine: a key that is missing, belongs to a user other
+ * than the node's, or is readable or writable by anyone but its owner. An engine would create an empty directory for a missing key.
  */
 export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
   if (nodeKeysDirectory === undefined) return [];
@@ -28,7 +28,7 @@ function buildProblem(found: string, remedy: string): ConfigProblem {
 
 type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
 
-/** Reads the state of the file behind a path; the error's code if it can't be read. */
+/** Returns the state of the file at a path; the error code if it can't be read. */
 function readState(path: string): Found | string {
   try {
     const found = statSync(path);

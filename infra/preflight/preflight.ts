@@ -12,21 +12,21 @@ import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
 
-/** Names, environment and provider, which decide with the configuration whether a stack can be deployed. */
+/** Names, environment and provider, which determine together with the configuration whether a stack can be deployed. */
 export type Surroundings = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Problems that parsing has found already. */
+  /** Problems already found by parsing. */
   problems?: readonly ConfigProblem[];
-  /** Whether the program was given a provider that knows the cluster or the engine, so that the configuration's own is not used; default: no. */
+  /** Whether the program was given a provider for the cluster or engine, which replaces the configuration's own; default: no. */
   hasProvider?: boolean;
 }>;
 
 /**
- * Checks whether a stack can be deployed at all, before Pulumi begins: missing values, what a service would refuse, an engine that does not answer, a host that is too small, taken ports, images that are
- * nowhere, a context that the kubeconfig does not have.
+ * Checks whether a stack is deployable before Pulumi starts: missing values, settings that a service would reject, an engine that does not
+ * respond, a host that is too small, ports in use, images that don't exist, a context missing from the kubeconfig.
  *
- * @throws {ConfigError} with all problems at once, a line each.
+ * @throws {ConfigError} with all problems at once, one per line.
  */
 export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
   const { prefix, problems: found = [] } = surroundings;
@@ -36,12 +36,12 @@ export async function preflight(config: StackConfig, surroundings: Surroundings)
     ...findServiceProblems(config, prefix),
     ...(await findTargetProblems(config, surroundings)),
   ];
-  // A value that does not fit is left out of the configuration, and is neither missing nor judged as its default.
+  // An invalid value is omitted from the configuration; it counts neither as missing nor as its default.
   const problems = [...found, ...others.filter(({ key }) => !rejected.has(findRootKey(key)))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** Problem of a provider with `renderTo`: the objects would go to the provider's cluster, unchecked. */
+/** Problem of a provider combined with `renderTo`: the objects would go to the provider's cluster, unchecked. */
 const renderedByAProvider: ConfigProblem = {
   key: "renderTo",
   message:
@@ -77,7 +77,7 @@ async function findTargetProblems(
   ];
 }
 
-/** Finds missing values that a stack can't do without, and names the stack's own keys before the services' schemas name theirs. */
+/** Reports missing required values, by the stack's own keys, before the services' schemas report theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [

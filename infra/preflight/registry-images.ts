@@ -10,10 +10,10 @@ import type { EngineClient } from "./engine-client.ts";
 
 export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
 
-/** Time in which one registry has to answer all requests; a slower one is left to the cluster. */
+/** Timeout of all requests to one registry; a slower registry is left to the cluster. */
 const requestTimeoutMs = 3_000;
 
-/** Media types of manifests that a registry may have (OCI image specification; Docker image manifest, version 2, schema 2). */
+/** Media types of registry manifests (OCI image specification; Docker image manifest, version 2, schema 2). */
 const manifestTypes = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",
@@ -25,9 +25,9 @@ const tokenAnswer = z.object({ token: z.string() });
 const tokenAnswerBytes = 65_536;
 
 /**
- * Finds images of a stack that are certainly nowhere: their registry shows the repository to everybody, and has no such tag or digest in it (OCI
- * distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image without end. An image that a registry shows
- * only after a login, or not from here, is left to the cluster, which has its own credentials.
+ * Reports images of a stack that certainly don't exist: their registry exposes the repository publicly, and it has no such tag or digest
+ * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image forever. An image that
+ * requires a login, or whose registry is unreachable from here, is left to the cluster, which has its own credentials.
  */
 export async function findRegistryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
@@ -44,7 +44,7 @@ export async function findRegistryProblems(config: StackConfig, look: RegistryLo
 
 type Place = Readonly<{ registry: string; repository: string; version: string }>;
 
-/** Parses the reference of an image; `undefined` if it names no registry, which is for the cluster's machines to choose. */
+/** Parses an image reference; `undefined` if it has no registry, in which case the cluster's machines choose one. */
 function parseReference(reference: string): Place | undefined {
   const [named = "", digest] = reference.split("@");
   const match = /^(?<registry>[^/]+[.:][^/]*)\/(?<repository>[^:]+)(:(?<tag>[^:/]+))?$/.exec(named);
@@ -60,7 +60,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
     const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const url = `https://${registry}/v2/${repository}/${path}`;
     const answer = await fetch(url, { signal, headers: { Accept: manifestTypes, ...authorization } });
-    // An answer that nobody reads would hold its connection, and the program with it.
+    // An unread response would keep its connection open, and the program running.
     await answer.body?.cancel();
     return answer;
   };
@@ -71,12 +71,12 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
     if (listed.status !== 200) return false;
     return (await request(`manifests/${version}`, token)).status === 404;
   } catch {
-    // Out of reach from here, or no registry: the cluster may see more of it.
+    // Unreachable from here, or not a registry: the cluster may be able to reach it.
     return false;
   }
 }
 
-/** Requests the token that a registry gives to everybody (Docker Registry token authentication); `undefined` if it gives none. */
+/** Requests a registry's anonymous token (Docker Registry token authentication); `undefined` if it issues none. */
 async function requestAnonymousToken(
   refusal: Response,
   signal: AbortSignal,
@@ -102,8 +102,8 @@ const created = z.object({ Id: z.string() });
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Finds programs that an image certainly lacks, by the PATH of its environment. The engine shows files of containers only: one is made of the image,
- * never started, and removed. If the engine makes none, nothing is known before the build.
+ * Reports programs that an image certainly lacks, by its PATH variable. The engine exposes only the files of containers, so a container is
+ * created from the image, never started, and removed. If the engine can't create one, the check is inconclusive until the build.
  */
 export async function findMissingPrograms(
   request: EngineClient,

@@ -4,21 +4,21 @@ import type { Addresses } from "./addresses.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 
-/** Names of the stack, and a function that makes a secret of text. */
+/** Names of the stack, and a function that turns text into a secret. */
 export type TokenContext = Readonly<{
   prefix: string;
   addresses: Addresses;
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** Bytes before an Ed25519 key of 32 bytes in PKCS #8 (RFC 8410, section 7). */
+/** Bytes before a 32-byte Ed25519 key in PKCS #8 (RFC 8410, section 7). */
 const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
- * Derives the tokens of a stack. Their key is made of the signer's (HKDF, RFC 5869), which every stack has: nothing more has to be kept, and who knows
- * the one learns nothing about the other. A new signer's key ends the tokens that were sold before.
+ * Derives a stack's tokens. Their key is derived from the signer's key (HKDF, RFC 5869), which every stack has: nothing else needs to be
+ * stored, and neither key reveals the other. A new signer key invalidates the tokens sold before.
  *
- * @param signerPrivateKey undefined if the stack has none, which the facilitator refuses.
+ * @param signerPrivateKey undefined if the stack has none, which the facilitator rejects.
  */
 export function deriveAccessTokens(
   signerPrivateKey: string | undefined,

@@ -4,20 +4,20 @@ import type { ServiceName } from "./service-spec.ts";
 /** Services with one host name; the sidecar has several. */
 type NamedService = Exclude<ServiceName, "sidecar">;
 
-/** Host names under which the services of one stack find each other, by service; a target gives them. */
+/** Host names by which the services of a stack reach each other, by service; the target defines them. */
 export type Addresses = Readonly<Record<NamedService, string>> &
   Readonly<{
-    /** The node, as its sidecar sees it. */
+    /** Host name of the node for its sidecar. */
     nodeOfSidecar: string;
-    /** The gateway's host, as the other services see it. */
+    /** Host name of the gateway for the other services. */
     gateway: string;
-    /** The sidecar's listener for operators. */
+    /** The sidecar's operator listener. */
     sidecarStatus: string;
-    /** The processes of a service, ready or not: under the name that clients use, one that is not ready may be out of reach. */
+    /** All processes of a service, ready or not: the host name for clients may not resolve to unready ones. */
     processesOf: (service: ServiceName) => string;
   }>;
 
-/** Names by which services are found on both targets: on Docker an alias on the private network, on Kubernetes its Service's name. */
+/** Names of the services on both targets: on Docker an alias on the private network, on Kubernetes the Service's name. */
 const ownNames = Object.fromEntries(listStackServices().map((name) => [name, name])) as Record<NamedService, string>;
 
 export const dockerAddresses: Addresses = {
@@ -28,7 +28,7 @@ export const dockerAddresses: Addresses = {
   processesOf: (service) => service,
 };
 
-/** Host names on Kubernetes, where the sidecar is in the node's own pod and has a Service for each kind of client. */
+/** Host names on Kubernetes, where the sidecar runs in the node's pod and has a Service for each kind of client. */
 export const kubernetesAddresses: Addresses = {
   ...ownNames,
   nodeOfSidecar: "127.0.0.1",

@@ -4,25 +4,25 @@ import type { Addresses } from "./addresses.ts";
 import type { BuiltService } from "./built-service.ts";
 import type { ServiceSpec } from "./service-spec.ts";
 
-/** Names and secrets of the target that a service of the stack is made with. */
+/** Names and target secrets from which an optional service of the stack is built. */
 export type BroughtContext = Readonly<{
-  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`; also the start of the job name of the node's metrics. */
+  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`, and of the job name of the node's metrics. */
   prefix: string;
   addresses: Addresses;
-  /** Makes a secret of text, so that Pulumi encrypts it wherever it is stored. */
+  /** Turns text into a secret that Pulumi encrypts wherever it is stored. */
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** A service that a stack brings or does without, as its configuration says: what the program has to know of it besides its row. */
+/** An optional service of a stack, depending on its configuration: what the program needs besides the service's row. */
 export type BroughtService<Args> = Readonly<{
-  /** Whether a stack brings it. */
+  /** Whether a stack includes the service. */
   isBrought: (config: StackConfig) => boolean;
-  /** Reads its arguments; `undefined` if the configuration lacks what it can't be without, which its check refuses. */
+  /** Reads the service's arguments; `undefined` if the configuration lacks a required value, which its check rejects. */
   readArgs: (config: StackConfig, context: BroughtContext) => Args | undefined;
   /**
-   * Builds it.
+   * Builds the service.
    *
-   * @param others specifications of the services that every stack has, and of those before it in the table, in the order of all rows.
+   * @param others specifications of the services that every stack has, and of the services before it in the table, in row order.
    */
   build: (args: Args, others: readonly ServiceSpec[]) => BuiltService;
 }>;

@@ -14,46 +14,46 @@ const table = {
   postgres,
   pushgateway,
   upstream,
-  // Prometheus scrapes those above.
+  // Prometheus scrapes the services above.
   prometheus,
   alertmanager,
   grafana,
 };
 
-/** Name of a service that a stack brings or does without. */
+/** Name of an optional service. */
 export type BroughtName = keyof typeof table;
 
 type ArgsOf = { [Name in BroughtName]: (typeof table)[Name] extends BroughtService<infer Args> ? Args : never };
 
-/** Arguments of the services that a stack brings, by name; `undefined` for those that it does without. */
+/** Arguments of a stack's optional services, by name; `undefined` for those that it omits. */
 export type BroughtArgs = Readonly<{ [Name in BroughtName]: ArgsOf[Name] | undefined }>;
 
 const services: Readonly<{ [Name in BroughtName]: BroughtService<ArgsOf[Name]> }> = table;
 const names = Object.keys(table) as BroughtName[];
 
-/** Whether a stack has a service: one that every stack has, or one that it brings. */
+/** Whether a stack has a service, required or optional. */
 export function hasService(config: StackConfig, name: ServiceName): boolean {
   return !isBroughtName(name) || services[name].isBrought(config);
 }
 
-/** Lists the services that a stack brings, in the order of the table. */
+/** Lists the optional services that a stack includes, in table order. */
 export function listBrought(config: StackConfig): readonly BroughtName[] {
   return names.filter((name) => services[name].isBrought(config));
 }
 
-/** Whether a service is one that a stack brings or does without. */
+/** Whether a service is optional. */
 export function isBroughtName(name: ServiceName): name is BroughtName {
   return Object.hasOwn(table, name);
 }
 
-/** Reads the arguments of the services that a stack brings. */
+/** Reads the arguments of the optional services that a stack includes. */
 export function readBroughtArgs(config: StackConfig, context: BroughtContext): BroughtArgs {
   const read = (name: BroughtName) =>
     services[name].isBrought(config) ? services[name].readArgs(config, context) : undefined;
   return Object.fromEntries(names.map((name) => [name, read(name)])) as BroughtArgs;
 }
 
-/** Builds the services that a stack brings. */
+/** Builds the optional services that a stack includes. */
 export function buildBrought(
   args: BroughtArgs,
   others: readonly ServiceSpec[],

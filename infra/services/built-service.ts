@@ -21,22 +21,22 @@ import {
   listLiveFiles,
 } from "./service-spec.ts";
 
-/** A service's specification, and the problems that its own schema finds in its settings. */
+/** A service's specification, and the problems that its schema finds in its settings. */
 export type BuiltService = Readonly<{
   spec: ServiceSpec;
   problems: readonly ConfigProblem[];
-  /** Its settings, if it is one of Gatehouse's. */
+  /** The service's settings, if it is one of Gatehouse's. */
   definition?: SettingsDefinition;
 }>;
 
-/** Arguments that every service of Gatehouse takes besides its own. */
+/** Arguments common to all Gatehouse services. */
 export type CommonArgs = Readonly<{
-  /** Settings that win over those that the deployment makes, by the keys of the service's settings file. */
+  /** Settings that override the deployment's, by the keys of the service's settings file. */
   settings?: SettingsTree | undefined;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** Parts of a specification that a builder chooses; the rest follows from the service's settings. */
+/** Parts of a specification that a builder chooses; the rest is derived from the service's settings. */
 type Outline = Omit<
   ServiceSpec,
   "environment" | "files" | "liveSecrets" | "arguments" | "user" | "limits" | "replicas" | "edges"
@@ -45,9 +45,9 @@ type Outline = Omit<
     definition: SettingsDefinition;
     tree: SettingsTree;
     files?: readonly FileSpec[];
-    /** Settings in a file that the service reads again as it changes. */
+    /** Settings in a hot-reloaded file. */
     live?: LiveSettings | undefined;
-    /** Settings in a file whose change hands the service over. */
+    /** Settings in a file whose change triggers a hot restart. */
     handed?: HandedSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
@@ -55,7 +55,7 @@ type Outline = Omit<
     user?: ServiceSpec["user"];
   }>;
 
-/** Builds the specification of a service of Gatehouse: the image's subcommand of the service's name, with rendered settings. */
+/** Builds the specification of a Gatehouse service: the image's subcommand named after the service, with rendered settings. */
 export function buildService(outline: Outline, common: CommonArgs): BuiltService {
   const {
     definition,
@@ -75,7 +75,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     spec: {
       ...rest,
       arguments: [definition.service, ...(handed === undefined ? [] : ["--hand-over"])],
-      // The settings that last served have to outlive the container: a new one may find a file that can't be used.
+      // The last working settings must outlive the container: a new one may find an unusable file.
       environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
@@ -90,16 +90,13 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
   };
 }
 
-/**
- * Digests of a service's configuration, as it reports them itself: of the settings in its environment, and by name of the files that it reads again as
- * they change.
- */
+/** Digests of a service's configuration, as the service reports them: of the settings in its environment, and of its hot-reloaded files by name. */
 export type GivenConfiguration = Readonly<{
   settingsSha256: string;
   files: Readonly<Record<string, Output<string>>>;
 }>;
 
-/** Describes the configuration that a specification gives its service. */
+/** Returns the digests of the configuration that a specification gives its service. */
 export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));

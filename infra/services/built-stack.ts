@@ -16,7 +16,7 @@ import { stackArgs, type StackArgs } from "./stack-specs.ts";
 import { describeTarget } from "./target-context.ts";
 import { volumeSnapshotSpec } from "./volume-snapshot-spec.ts";
 
-/** The services of a stack by name: those that every stack has, and others as far as it has them. */
+/** A stack's services by name: the required ones, and the optional ones that it includes. */
 export type StackServices = Readonly<
   Partial<Record<ServiceName, BuiltService>> & Record<"node" | "sidecar", BuiltService>
 >;
@@ -35,19 +35,19 @@ export function buildServices(args: StackArgs): StackServices {
   return { ...own, ...buildBrought(args, specs) };
 }
 
-/** Lists services in the order of the table of all. */
+/** Lists services in the order of the full service table. */
 export function listBuilt(services: StackServices): readonly BuiltService[] {
   return listStackServices().flatMap((name) => services[name] ?? []);
 }
 
-/** Values that let the rest of a stack be judged where they are missing, which is reported by itself. */
+/** Placeholders for missing values, so that the rest of a stack can be checked; the missing values are reported separately. */
 const standIns = {
   signerPrivateKey: devAccounts.signer.privateKey,
   payTo: devAccounts.payee.address,
   tokenAddress: devAccounts.payee.address,
 } as const;
 
-/** Finds what the services of a stack would refuse: settings, routes. Nothing is registered. */
+/** Reports settings and routes that a stack's services would reject. Registers nothing. */
 export function findServiceProblems(config: StackConfig, prefix: string): readonly ConfigProblem[] {
   const { devAccounts: hasAccounts, tokenAddress = standIns.tokenAddress } = config;
   const complete = hasAccounts ? { ...config, tokenAddress } : { ...standIns, ...config };

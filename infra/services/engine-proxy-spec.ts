@@ -4,21 +4,20 @@ import { nodeStopGraceSeconds } from "./node/node-layout.ts";
 import type { EntryPointPlaces } from "./service-spec.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
-/** Arguments of {@link engineProxySpec}. */
 export type EngineProxyArgs = CommonArgs &
   Readonly<{
-    /** The one container in which its caller may run `node_cli`, and which its caller may inspect and restart. */
+    /** The only container in which the proxy's client may run `node_cli`, and which it may inspect and restart. */
     container: string;
-    /** The one directory of that container that `node_cli` is run in; default: that of v0.11 and later. */
+    /** The only directory of that container in which `node_cli` runs; default: that of v0.11 and later. */
     binDirectory: string | undefined;
-    /** The node's command-line tool, and the configuration file that it may be given; default: the specification's. */
+    /** The node's command-line tool, and the configuration file that it may receive; default: the specification's. */
     cli?: EntryPointPlaces["cli"] | undefined;
   }>;
 
 /** Path of the engine's own socket in the proxy's container. */
 export const enginePathInProxy = "/run/docker.sock";
 
-/** Builds the engine proxy: no network, the only holder of the engine's socket, its own socket on a shared volume. */
+/** Builds the engine proxy: no network, exclusive access to the engine's socket, its own socket on a shared volume. */
 export function engineProxySpec(args: EngineProxyArgs): BuiltService {
   return buildService(
     {

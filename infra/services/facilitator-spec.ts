@@ -7,35 +7,34 @@ import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { buildLedgerParts, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";
 
-/** Arguments of {@link facilitatorSpec}. */
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
-    /** Database of the ledger, which replicas share; absent: a file of one process. */
+    /** Ledger database shared by replicas; if absent, the ledger is a file of one process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
-    /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
+    /** Whether changed settings trigger a hot restart in its container. By default, its container or pod is replaced. */
     isHandedOver?: boolean | undefined;
-    /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
+    /** Whether a node may sync for days before it is ready, so that updates don't wait for it. Default: no. */
     isReadyLate?: boolean | undefined;
-    /** Pages that its page links to, each `name=URL`; default: none. */
+    /** Links on its page, each `name=URL`; default: none. */
     pages?: readonly string[] | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
-    /** Key of the account that submits settlements; without it the facilitator's own schema refuses. */
+    /** Key of the account that submits settlements; the facilitator's own schema rejects its absence. */
     signerPrivateKey: DeploymentSecret | undefined;
-    /** Tokens that payments may be made in. */
+    /** Tokens accepted for payments. */
     tokens: readonly Token[];
-    /** Accounts that may be paid: for nobody else does the signer pay gas. */
+    /** Accounts that may be paid: the signer pays gas for no other payee. */
     payees: readonly string[];
   }>;
 
 const { operations, ports } = stackServices.facilitator;
 
 /**
- * Its settings file, if it is handed over when that changes. Settings that choose its chain and the place of its ledger stay in the environment: two
- * processes may settle at one time only by the same ledger.
+ * Its settings file, if a change triggers a hot restart. Settings that select its chain and its ledger stay in the environment: two
+ * processes may settle concurrently only through the same ledger.
  */
 const handedSettings = {
   file: "settings.json5",
@@ -47,7 +46,7 @@ const handedSettings = {
   ],
 } as const;
 
-/** Problem of a missing key, with the remedy in the stack's configuration instead of the service's own. */
+/** Problem of a missing key, with the remedy for the stack's configuration instead of the service's own. */
 const missingKey = describeProblem("signerPrivateKey", {
   wrong: "missing; expected the key of the account that submits settlements and pays their gas.",
   remedy: [
@@ -60,7 +59,8 @@ const missingKey = describeProblem("signerPrivateKey", {
 });
 
 /**
- * Builds the facilitator: reached by the resource server only, reaching the node only, its ledger in a database or on a kept volume.
+ * Builds the facilitator: reachable only from the resource server, connecting only to the node, with its ledger in a database or on a
+ * retained volume.
  *
  * @example
  * import { deploymentSecret, facilitatorSpec, Service } from "gatehouse-evm/pulumi";
@@ -89,7 +89,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         operations: { host: "0.0.0.0", port: ports.operations, pages: args.pages },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
-        // Its resource server alone reaches it, whose prices are the least that is paid.
+        // Only its resource server can reach it, and the server's prices set the min payment.
         assets: args.tokens.map((token) => ({ minAmount: 1, ...token })),
         payees: args.payees,
         ledger: ledger.settings,
@@ -116,5 +116,5 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems };
 }
 
-/** An EIP-3009 token that payments may be made in: its contract, its EIP-712 domain, and the least amount that is settled (default: 1). */
+/** An EIP-3009 token accepted for payments: its contract, its EIP-712 domain, and the min settled amount (default: 1). */
 export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;

@@ -9,7 +9,7 @@ export type GatewayApiKeys = StackConfig["gatewayApiKeys"];
 
 /** Delivery of a stack's API keys to the gateway, and their problems. */
 export type RenderedApiKeys = Readonly<{
-  /** Path of the gateway's file of keys; undefined if the settings name an operator's own file. */
+  /** Path of the gateway's key file; undefined if the settings specify an operator's own file. */
   keysPath: string | undefined;
   liveFiles: readonly FileSpec[];
   problems: readonly ConfigProblem[];
@@ -20,8 +20,8 @@ const pathOfKeys = ["gateway", "callers", "keysPath"] as const;
 const key = "gatewayApiKeys";
 
 /**
- * Renders API keys into a file that the gateway reads again as it changes: a key is given and withdrawn without a stop. The file is there, if empty,
- * before the first key is. An operator's own file (`gateway.callers.keysPath`) takes its place.
+ * Renders API keys into a file that the gateway hot-reloads: keys are issued and revoked without a restart. The file exists, empty, before
+ * the first key. An operator's own file (`gateway.callers.keysPath`) replaces it.
  */
 export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree = {}): RenderedApiKeys {
   const holders = Object.entries(keys);
@@ -38,10 +38,10 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
   };
 }
 
-/** Finds holders of tiers that the gateway does not have, whom it would answer with an error. */
+/** Reports key holders whose tier the gateway does not have; the gateway would return them an error. */
 function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
   const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
-  // What is wrong with the tiers themselves is reported there.
+  // Problems of the tiers themselves are reported by their own check.
   if (!tiers.success) return [];
   const known = Object.keys(tiers.data);
   return Object.entries(keys)

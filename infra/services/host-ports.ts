@@ -3,10 +3,10 @@ import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
 import { hasService } from "./brought-services.ts";
 import { findPortKey, readHostPort } from "./row-keys.ts";
 
-/** Port of a Docker host that a stack publishes a service at. */
+/** Docker host port on which a stack publishes a service. */
 export type HostPort = PublishedPort & Readonly<{ key: string; number: number }>;
 
-/** Lists the ports that a stack publishes on a Docker host, in the order of the keys that set them. */
+/** Lists the ports that a stack publishes on a Docker host, in the order of their keys. */
 export function listHostPorts(config: StackConfig): readonly HostPort[] {
   const keys = Object.keys(declaredKeys);
   const rank = ({ key }: HostPort) => keys.indexOf(key.split(".")[0] ?? "");

@@ -26,32 +26,31 @@ import {
 } from "./service-spec.ts";
 import { listPathVariables } from "./node/node-image.ts";
 
-/** Arguments of {@link nodeSpec}. */
 export type NodeArgs = CommonArgs &
   Readonly<{
     chainId: number;
     version: string;
-    /** User that the node's own image runs as; undefined for the devnet, which is one of Gatehouse's images. */
+    /** User of the node's own image; undefined for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
     /** Edge from the node to the Pushgateway. */
     pushEdge: Edge;
-    /** Command of the node's own image that shows whether the node is well. */
+    /** Command of the node's own image that checks the node's health. */
     healthCommand: readonly string[] | undefined;
-    /** First configuration of the node; its peers' port is the one that is exposed. */
+    /** Initial configuration of the node; its peer port is the exposed one. */
     conf: Omit<NodeConfArgs, "version">;
-    /** Place of the programs in the node's own image. */
+    /** Location of the programs in the node's own image. */
     programs: ProgramPlace;
     /** Family of the node's own image. */
     family: NodeFamily;
-    /** Files that the stack puts into the node's workspace. */
+    /** Files of the stack to install in the node's workspace. */
     placed: readonly PlacedFile[];
-    /** Variables of the node's own image that may hold a secret. */
+    /** Environment variables of the node's own image that may contain secrets. */
     secretEnvironment: Readonly<Record<string, Input<string>>>;
-    /** Open files that the node's own image may have; default: by its family. */
+    /** Max open files of the node's own image; default: by its family. */
     openFiles: number | undefined;
-    /** The node's keys; the devnet has none. */
+    /** Keys of the node; the devnet has none. */
     keys: NodeKeys;
-    /** Words whose accounts a new devnet chain funds. */
+    /** Mnemonic of the accounts that a new devnet chain funds. */
     mnemonic: DeploymentSecret | undefined;
   }>;
 
@@ -60,11 +59,11 @@ const ports: readonly PortSpec[] = [
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
 
-/** Its metrics are pushed from its start on. */
+/** The node pushes its metrics from its start. */
 const startsAfter = ["pushgateway"] as const;
 
 /**
- * Builds the node: the devnet, or the operator's own image. Its RPC is reached through the sidecar's gateway only.
+ * Builds the node: the devnet, or the operator's own image. Its RPC is reachable only through the sidecar's gateway.
  *
  * @example
  * import { nodeSpec } from "gatehouse-evm/pulumi";
@@ -102,7 +101,7 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
           webSocketPort: nodePorts.webSocket,
         },
         chain: { id: args.chainId, mnemonic: args.mnemonic },
-        // As the sidecar wants it: it would correct another configuration, and restart a node that has just started.
+        // Matches the sidecar's desired state: it would correct another configuration, and restart a node that has just started.
         monitor: {
           jobName: args.conf.jobName,
           pushAddress: args.conf.pushAddress,
@@ -123,13 +122,13 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
   );
 }
 
-/** Time for a node that replays its log before it answers: if it were ended meanwhile, it would have to begin again. */
+/** Time for a node to replay its log before it responds: if stopped meanwhile, it would have to start over. */
 const replayMaxSeconds = 86_400;
 
-/** Limits of a node of the operator's image, unless a stack sets others. */
+/** Default limits of a node from the operator's image. */
 export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };
 
-/** Builds the node of the operator's image, which starts by its own entry point; only the operator knows a command in it that checks its health. */
+/** Builds the node from the operator's image, which starts through its own entry point; only the operator knows its health check command. */
 function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
   const { family, placed: files } = args;
   const { image } = family;

@@ -6,33 +6,32 @@ import type { BroughtService } from "./brought-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
-/** Arguments of {@link postgresSpec}. */
 export type PostgresArgs = Readonly<{
-  /** Password of {@link postgresRole}; the image takes it over at the first start only. */
+  /** Password of {@link postgresRole}; the image reads it only at the first start. */
   password: DeploymentSecret;
-  /** Number of the user that the image runs the server as. */
+  /** Uid of the server in the image. */
   imageUser: number;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** Port of the server, and of a PostgreSQL URL that names none. */
+/** Port of the server, and default port of a PostgreSQL URL. */
 export const postgresPort = stackServices.postgres.ports.sql;
 
-/** The role that owns the ledgers, and the name of its database. */
+/** The role that owns the ledgers; also the name of its database. */
 export const postgresRole = "gatehouse";
 
 /**
- * Directory that the images' user may write to. Up to version 17 they keep the database one directory deeper, from 18 on in one of the version's name;
- * with our own directory under it a volume serves all of them.
+ * Directory writable by the images' user. Versions up to 17 store the database one directory deeper, versions from 18 on in a directory
+ * named after the version; with our own directory under it, one volume works for all of them.
  */
 const homeDirectory = "/var/lib/postgresql";
 
 const passwordFile = "postgres-password";
 
 /**
- * Builds a PostgreSQL server from an image that is started as the official one is (docker-library/postgres: variables, entry point,
- * STOPSIGNAL). Reached by the facilitator and the resource server only; its data on a volume that is kept. SIGINT is its fast
- * shutdown: sessions end, and what was committed is on the disk (PostgreSQL manual, "Shutting Down the Server").
+ * Builds a PostgreSQL server from an image compatible with the official one (docker-library/postgres: variables, entry point, STOPSIGNAL).
+ * Only the facilitator and the resource server can reach it; its data is on a retained volume. SIGINT is its fast shutdown: it ends
+ * sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server").
  */
 export function postgresSpec(args: PostgresArgs): BuiltService {
   const spec: ServiceSpec = {
@@ -61,7 +60,7 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** Checks over TCP: while the database is first made, the server listens on its socket alone. */
+/** Checks over TCP: while initializing the database, the server listens only on its socket. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
 /** The stack's own PostgreSQL server. */
@@ -74,14 +73,14 @@ export const postgres: BroughtService<PostgresArgs> = {
   build: postgresSpec,
 };
 
-/** Example of the setting that names an existing database. */
+/** Example of the setting for an existing database. */
 export const databaseExample = {
   key: "databaseUrl",
   secret: true,
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
 
-/** Finds problems of the stack's own server: it is one container of a Docker host, with a password and no other database. */
+/** Reports problems of the stack's own server: it is one container of a Docker host, with a password and no other database. */
 export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
   if (postgresImage === undefined) {

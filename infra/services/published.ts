@@ -1,15 +1,15 @@
 import type { PublishedPort } from "#daemon/stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
-/** A host's publication of the services of a stack: operators' ports on loopback, the public ones at an address. */
+/** Published services of a stack on a host: operator ports on loopback, public ports at an address. */
 export type Published = Readonly<{
-  /** Whether the public ports are on loopback, too. */
+  /** Whether the public ports are on loopback too. */
   isPublicLoopback: boolean;
-  /** Names by which containers next to a service reach it. A page in a browser on the host can use none of them (DNS rebinding). */
+  /** Names by which other containers reach a service. A page in a browser on the host can't use them (DNS rebinding). */
   namesOf: (service: ServiceName) => readonly string[];
 }>;
 
-/** Lists the Host headers that the operators' listener of a published service takes besides addresses and localhost; absent: any. */
+/** Lists the Host headers that the operator listener of a published service accepts besides addresses and localhost; absent: any. */
 export function listOperatorHosts(
   service: ServiceName,
   published: Published | undefined,
@@ -17,7 +17,7 @@ export function listOperatorHosts(
   return published === undefined ? {} : { allowedHosts: published.namesOf(service) };
 }
 
-/** Finds the address of a host at which a port is published. */
+/** Returns the host address on which a port is published. */
 export function findPublishedAddress({ at }: Pick<PublishedPort, "at">, publishAddress: string): string {
   return at === "public" ? publishAddress : "127.0.0.1";
 }

@@ -6,18 +6,17 @@ import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
 
 const { honorLabels, metrics, ports } = stackServices.pushgateway;
 
-/** Arguments of {@link pushgatewaySpec}. */
 export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
 
-/** The official image's own working directory, which a new volume takes over with its owner. */
+/** The official image's own working directory, which a new volume inherits with its owner. */
 const directory = "/pushgateway";
 
-/** Interval of saving: what was pushed within it before a kill is lost, and a node pushes again after its own interval. */
+/** Save interval: a kill loses the metrics pushed since the last save; a node pushes again after its own interval. */
 const persistenceInterval = "30s";
 
 /**
- * Builds Prometheus's Pushgateway from its official image: written to by the node, read by the sidecar and by the operator's Prometheus,
- * never public. What was pushed outlives it in a file on a volume. The image has no shell script, but busybox's `wget`.
+ * Builds Prometheus's Pushgateway from its official image: written by the node, read by the sidecar and the operator's Prometheus, never
+ * public. A file on a volume persists the pushed metrics. The image has no shell script, but busybox's `wget`.
  *
  * @example
  * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
@@ -43,7 +42,7 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** The Pushgateway of a stack that uses none of its operator's. */
+/** The Pushgateway of a stack that does not use an operator's. */
 export const pushgateway: BroughtService<PushgatewayArgs> = {
   isBrought: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
   readArgs: ({ limits }) => ({ limits: limits.pushgateway }),

@@ -7,36 +7,36 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
 import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec } from "./service-spec.ts";
 
-/** A service's settings as its container gets them: variables, and for each secret a variable that names its file. */
+/** A service's settings as its container receives them: environment variables, with secrets as variables that contain a file path. */
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
-  /** Files that the service reads again as they change, if any were requested. */
+  /** Hot-reloaded files, if any were requested. */
   liveFiles: readonly FileSpec[];
-  /** Secrets whose change hands the service over. */
+  /** Secrets whose change triggers a hot restart. */
   liveSecrets: readonly FileSpec[];
   problems: readonly ConfigProblem[];
 }>;
 
-/** Settings that a service also takes from a file, which it reads again as it changes: these keys below `at`. */
+/** Settings that a service also reads from a hot-reloaded file: these keys below `at`. */
 export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
 
-/** A service's settings file whose change hands the service over. */
+/** A service's settings file whose change triggers a hot restart. */
 export type HandedSettings = Readonly<{
   file: string;
-  /** Settings that stay in the environment, by the beginnings of their paths: another value makes another container anyway. */
+  /** Path prefixes of settings that stay in the environment: changing them replaces the container anyway. */
   fixed: readonly (readonly string[])[];
-  /** Whether a change of its secrets hands it over, too. Not one that pays or is paid: two processes may not have two ledgers or signers. */
+  /** Whether changed secrets trigger a hot restart too. Not for a service that pays or is paid: two processes must not have two ledgers or signers. */
   withSecrets: boolean;
 }>;
 
-/** Settings of a service in files that it reads again as they change. */
+/** Settings of a service in hot-reloaded files. */
 export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HandedSettings | undefined }>;
 
 /**
- * Renders settings into a container's environment and files, and has the service's own reader read them back: what the service would refuse at its start
- * is a problem here. Secrets become files, named by `<NAME>_FILE`; the settings of `live` become one file, and with `handed` the rest, but for secrets,
- * another.
+ * Renders settings into a container's environment and files, and parses them with the service's own reader: settings that the service would
+ * reject at its start are reported as problems. Secrets become files, referenced by `<NAME>_FILE`; the settings of `live` become one file,
+ * and with `handed`, the remaining non-secret settings another.
  */
 export function renderSettings(
   definition: SettingsDefinition,
@@ -97,7 +97,7 @@ function beginsWithAny(path: readonly string[], beginnings: readonly (readonly s
   return beginnings.some((beginning) => beginning.every((part, index) => path[index] === part));
 }
 
-/** Builds the file of live settings. It is there, if empty, before the first of its settings is set: the service gets its path at its start. */
+/** Builds the file of live settings. It exists, if empty, before its first setting is set: the service gets its path at its start. */
 function buildLiveFile(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
@@ -108,7 +108,7 @@ function toJson5File(name: string, content: object): FileSpec {
   return { name, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
 
-/** Finds the secret of a setting: the deployment's, or one that a stack wrote among its settings. */
+/** Returns the secret of a setting: the deployment's, or one from the stack's settings. */
 function findSecret(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
   if (isDeploymentSecret(value)) return value;
   if (!leaf.secret) return undefined;
@@ -160,10 +160,10 @@ function buildSettingKey(service: string, path: readonly string[]): string {
   return `settings.${service}.${path.join(".")}`;
 }
 
-/** A service's settings as the deployment sets them: the nested keys of the service's settings file, secrets included. */
+/** A service's settings as set by the deployment: the nested keys of the service's settings file, including secrets. */
 export type SettingsTree = Readonly<{ [key: string]: unknown }>;
 
-/** Whether a value is an inner part of a tree: an object that is neither a list nor a secret. */
+/** Whether a value is an inner node of a tree: an object that is neither a list nor a secret. */
 function isBranch(value: unknown): value is SettingsTree {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isDeploymentSecret(value);
 }
@@ -178,12 +178,12 @@ export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree
   return merged;
 }
 
-/** Finds the value at a path; `undefined` if there is none. */
+/** Returns the value at a path; `undefined` if there is none. */
 export function findRenderedValue(tree: SettingsTree, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
 }
 
-/** Lists the paths of all values in a tree that are no branch, or a branch that `stop` names. */
+/** Lists the paths of all leaves in a tree, and of branches listed in `stop`. */
 function listLeafPaths(
   tree: SettingsTree,
   stop: (path: readonly string[]) => boolean,

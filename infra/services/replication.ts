@@ -6,10 +6,10 @@ import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts"
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./rendered-settings.ts";
 
-/** The PostgreSQL database of ledgers, and the edge by which its clients reach it. */
+/** The PostgreSQL database of ledgers, and the connection by which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
 
-/** Parts of a specification that keep a ledger: in a database, or in a file on a kept volume. */
+/** Parts of a specification that store a ledger: in a database, or in a file on a retained volume. */
 export type LedgerParts = Readonly<{
   settings: SettingsTree;
   volumes: readonly VolumeSpec[];
@@ -17,8 +17,8 @@ export type LedgerParts = Readonly<{
 }>;
 
 /**
- * Puts a service's ledger into the database, or into a file of this name on its own volume. A service that is handed over has a volume in any case, for
- * the settings that last served.
+ * Stores a service's ledger in the database, or in a file of this name on its own volume. A service with hot restart always has a volume,
+ * for the last working settings.
  */
 export function buildLedgerParts(
   database: Database | undefined,
@@ -35,7 +35,7 @@ export function buildLedgerParts(
   };
 }
 
-/** Finds the database of a stack, if it has one: by URL, or the stack's own server, which takes its password. */
+/** Returns the database of a stack, if any: by URL, or the stack's own server, which uses the stack's password. */
 export function findDatabase(
   { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
   { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
@@ -53,7 +53,7 @@ export function findDatabase(
   };
 }
 
-/** Finds problems of a stack's replicas: several need one database, and Docker runs one container a service. */
+/** Reports problems of a stack's replicas: several require a database, and Docker runs one container per service. */
 export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {

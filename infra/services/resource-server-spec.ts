@@ -13,44 +13,43 @@ import { z } from "zod";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { Token } from "./facilitator-spec.ts";
 
-/** Routes that are sold, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
+/** Paid routes, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
 
-/** Tokens that the resource server sells and the gateway takes: both ends get the same names. */
+/** Tokens that the resource server sells and the gateway accepts: both use the same names. */
 export type AccessTokens = Readonly<{
-  /** Key that signs them, PEM (PKCS #8), Ed25519. */
+  /** Signing key, PEM (PKCS #8), Ed25519. */
   privateKey: DeploymentSecret | undefined;
-  /** URL of the key set by which the gateway verifies them. */
+  /** URL of the key set with which the gateway verifies tokens. */
   keySetUrl: string;
   issuer: string;
   audience: string;
 }>;
 
-/** Arguments of {@link resourceServerSpec}. */
 export type ResourceServerArgs = CommonArgs &
   Readonly<{
-    /** Database of the ledger, which replicas share; absent: a file of one process. */
+    /** Ledger database shared by replicas; if absent, the ledger is a file of one process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
-    /** Whether changed settings hand it over in its container. Default: its container or pod is replaced. */
+    /** Whether changed settings trigger a hot restart in its container. By default, its container or pod is replaced. */
     isHandedOver?: boolean | undefined;
-    /** Whether a node may be syncing for days before it is ready, so that no update waits for that. Default: no. */
+    /** Whether a node may sync for days before it is ready, so that updates don't wait for it. Default: no. */
     isReadyLate?: boolean | undefined;
-    /** Pages that its page links to, each `name=URL`; default: none. */
+    /** Links on its page, each `name=URL`; default: none. */
     pages?: readonly string[] | undefined;
-    /** Publication of the service on a host; absent if none publishes it. */
+    /** Host publication of the service; absent if it is not published. */
     published?: Published | undefined;
     chainId: number;
     payTo: string | undefined;
     token: Token | undefined;
     facilitatorUrl: string;
-    /** Tokens that routes may sell, and the key that signs them. */
+    /** Tokens that routes may sell, and their signing key. */
     accessTokens?: AccessTokens | undefined;
     routes: Routes;
-    /** URL under which clients reach the server, if it differs from the one that they request. */
+    /** Public URL of the server, if it differs from the request URL. */
     publicUrl: string | undefined;
-    /** Proxies before the server; undefined if clients reach it themselves. */
+    /** Proxies in front of the server; undefined if clients connect directly. */
     publicProxies: PublicProxies | undefined;
   }>;
 
@@ -58,10 +57,7 @@ const { operations, ports } = stackServices["resource-server"];
 
 const routesFile = "routes.json5";
 
-/**
- * Its settings file, if it is handed over when that changes. Settings that choose the money it is paid in and the place of its claims stay in the
- * environment.
- */
+/** Its settings file, if a change triggers a hot restart. Settings that select its payment asset and the storage of its claims stay in the environment. */
 const handedSettings = {
   file: "settings.json5",
   withSecrets: false,
@@ -69,7 +65,8 @@ const handedSettings = {
 } as const;
 
 /**
- * Builds the resource server: public, reaching the facilitator and the routes' upstreams, its claims in the database or on a kept volume.
+ * Builds the resource server: public, connecting to the facilitator and the routes' upstreams, with its claims in the database or on a
+ * retained volume.
  *
  * @example
  * import { resourceServerSpec, Service } from "gatehouse-evm/pulumi";
@@ -137,7 +134,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   return { ...built, problems: [...built.problems, ...refused] };
 }
 
-/** Finds the key of the route that a problem begins with; its field is the reader's to write. */
+/** Returns the key of the route at the start of a problem; the reader chooses the field to set. */
 function keyOfRoute(problem: string): string {
   const [route = ""] = problem.split(": ");
   return /^[A-Z]+ \//.test(route) ? `routes["${route}"].…` : "routes";
@@ -147,8 +144,8 @@ const offer = z.object({ payTo: z.string().optional() });
 const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
 
 /**
- * Lists the accounts at which a stack's resource server may be paid: its `payTo`, and those that single offers of its routes name instead. Routes that
- * have not the right form name none; the resource server's own schema refuses them.
+ * Lists the accounts to which a stack's resource server may be paid: its `payTo`, and the overrides in individual offers of its routes.
+ * Skips malformed routes; the resource server's own schema rejects them.
  */
 export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {
   const named = Object.values(routes).flatMap((route) => {

@@ -3,22 +3,22 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import { chainDataDirectory, workspace } from "./node/node-layout.ts";
 import { chooseNodeUser } from "./service-spec.ts";
 
-/** A snapshot that chain data are restored from before a node's first start. */
+/** A snapshot from which chain data is restored before a node's first start. */
 export type RestoreArgs = CommonArgs &
   Readonly<{
     url: string;
-    /** SHA-256 of the archive, hexadecimal. */
+    /** SHA-256 of the archive, in hex. */
     sha256: string;
-    /** Leading directories of the archive's paths that are left out. */
+    /** Number of leading path components to strip from the archive's paths. */
     strip: number;
-    /** User that the node's own image runs as, who owns the unpacked files. */
+    /** User of the node's own image, who owns the unpacked files. */
     imageUser: number | undefined;
   }>;
 
-/** Time that a target waits for a restore; a chain's data can take hours to download. */
+/** Timeout of a restore; downloading chain data can take hours. */
 export const restoreTimeout = "24h";
 
-/** Builds the restore, which runs to its end before the node is started, and does nothing if there are data. */
+/** Builds the restore, which completes before the node starts, and does nothing if data exists. */
 export function restoreSpec(args: RestoreArgs): BuiltService {
   return buildService(
     {

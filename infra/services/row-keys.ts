@@ -3,23 +3,23 @@ import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import type { ImageName } from "./service-spec.ts";
 
-/** Finds the key of a stack's configuration that names an image: `pushgatewayImage`, `observability.grafana.image`. */
+/** Returns the configuration key of an image: `pushgatewayImage`, `observability.grafana.image`. */
 export function findImageKey(name: ImageName): string {
   return findKey(name, "image");
 }
 
-/** Finds the key of a stack's configuration that sets a port of the Docker host: `pushgatewayPort`, `observability.grafana.port`. */
+/** Returns the configuration key of a Docker host port: `pushgatewayPort`, `observability.grafana.port`. */
 export function findPortKey(name: HostPortName): string {
   return findKey(name, "port");
 }
 
-/** Reads the image of a name; `undefined` if the configuration names none. */
+/** Returns the configured reference of an image; `undefined` if there is none. */
 export function readImage(config: StackConfig, name: ImageName): string | undefined {
   const value = findRenderedValue(config, findImageKey(name).split("."));
   return typeof value === "string" ? value : undefined;
 }
 
-/** Reads the host's port of a name; `undefined` if its section of the configuration is absent. */
+/** Returns the configured host port of a name; `undefined` if its configuration section is absent. */
 export function readHostPort(config: StackConfig, name: HostPortName): number | undefined {
   const value = findRenderedValue(config, findPortKey(name).split("."));
   return typeof value === "number" ? value : undefined;

@@ -2,12 +2,12 @@ import { listOperatedServices, findServiceRow } from "#daemon/stack-services.ts"
 import type { StackConfig } from "../config/config-schema.ts";
 import { listHostPorts } from "./host-ports.ts";
 
-/** Services that serve a page of their own to operators besides Gatehouse's. */
+/** Services other than Gatehouse's that serve their own page to operators. */
 const watchers: ReadonlySet<string> = new Set(["prometheus", "alertmanager", "grafana"]);
 
 /**
- * Lists the pages of a stack, `name=URL`, as a browser of an operator reaches them: at the loopback ports of a Docker host, or on Kubernetes behind
- * `kubectl port-forward` with the services' own ports.
+ * Lists the pages of a stack, `name=URL`, as reached from an operator's browser: on the loopback ports of a Docker host, or on Kubernetes
+ * through `kubectl port-forward` with the services' own ports.
  */
 export function listServicePages(config: StackConfig): readonly string[] {
   if (config.target === "kubernetes") return listOperatedServices().map(({ name, port }) => formatPage(name, port));

@@ -2,10 +2,10 @@ import type { Input } from "@pulumi/pulumi";
 import type { stackServices, StackServiceName } from "#daemon/stack-services.ts";
 import type { HealthSpec } from "./health-spec.ts";
 
-/** Name of a service of a stack, from which the names of containers, Kubernetes objects and hosts are made. */
+/** Name of a stack's service, from which the names of containers, Kubernetes objects and hosts are derived. */
 export type ServiceName = StackServiceName;
 
-/** Name of the image that runs a service; the target knows how to get the image. */
+/** Name of the image that runs a service; the target resolves it. */
 export type ImageName = (typeof stackServices)[ServiceName]["image"];
 
 /**
@@ -17,35 +17,32 @@ type Audience = "public" | "peers" | "system" | "pod";
 /** A TCP port that a service listens on. */
 export type PortSpec = Readonly<{ name: string; number: number; audience: Audience }>;
 
-/** A file that a service finds at its start, mode 0400 and owned by the service's user. */
+/** A file available to a service at its start, mode 0400 and owned by the service's user. */
 export type FileSpec = Readonly<{ name: string; content: Input<string>; secret: boolean }>;
 
 /** A directory that outlives the container. */
 export type VolumeSpec = Readonly<{
-  /** Volumes of one name are one volume, whichever services mount it. */
+  /** Volumes of the same name are one volume, whichever services mount it. */
   name: string;
-  /** Directory of the volume that is mounted; absent: all of it. Whoever makes it does so before. */
+  /** Mounted directory of the volume; if absent, the whole volume. It must be created before the mount. */
   directory?: string;
   path: string;
   readOnly: boolean;
-  /** Kept by `pulumi destroy` and protected against deletion: chain data and ledgers. */
+  /** Retained by `pulumi destroy` and protected against deletion: chain data and ledgers. */
   keep: boolean;
   /** Size that Kubernetes claims; Docker volumes are as large as their disk. */
   sizeGibibytes: number;
 }>;
 
-/**
- * Address that a node announces to its peers: a fixed one, or one that only the place where it runs knows: the pod's own, or that of the cluster's
- * machine that the pod runs on.
- */
+/** Address that a node announces to its peers: a fixed one, or one known only at its location: the pod's own, or that of the pod's machine. */
 export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonly<{ kind: "pod" | "machine" }>;
 
-/** The node's first `node.conf`: put where it is missing, and never written over, because the sidecar keeps it from then on. */
+/** The node's initial `node.conf`: written if missing, and never overwritten, because the sidecar manages it from then on. */
 export type SeedSpec = Readonly<{
   path: string;
   content: string;
   host: HostAddress;
-  /** Directories of a real node, whose programs are its image's own; absent for the devnet, which makes its workspace itself. */
+  /** Directories of a real node, whose programs come from its image; absent for the devnet, which creates its workspace itself. */
   places?: NodePlaces;
 }>;
 
@@ -54,32 +51,32 @@ export type NodePlaces = Readonly<{
   bin: string;
   data: string;
   keys: string;
-  /** Paths at which earlier releases kept node.conf on the node's volume. */
+  /** Paths at which earlier releases stored node.conf on the node's volume. */
   formerConf: readonly string[];
-  /** Parts of a node whose image copies its programs to the workspace at each start; absent if the stack copies them. */
+  /** Workspace parts of a node whose image copies its programs to the workspace at each start; absent if the stack copies them. */
   entryPoint?: EntryPointPlaces;
 }>;
 
-/** Parts of a node's workspace that the entry point of its image reads before it starts the node. */
+/** Parts of a node's workspace that its image's entry point reads before it starts the node. */
 export type EntryPointPlaces = Readonly<{
-  /** Files that the stack puts into the workspace before each start of it. */
+  /** Files that the stack installs in the workspace before each start. */
   files: readonly PlacedFile[];
-  /** Names of the keys' files; the entry point would make another identity where one is missing. */
+  /** File names of the keys; the entry point would generate another identity for a missing one. */
   keyNames: readonly string[];
-  /** Directory whose presence keeps the entry point from running genesis. */
+  /** Directory whose presence prevents the entry point from running genesis. */
   genesisMark: string | undefined;
-  /** The node's command-line tool, and the configuration file that it is given. */
+  /** The node's command-line tool, and its configuration file argument. */
   cli: Readonly<{ tool: string; configArgument: string }>;
 }>;
 
 /** A file of the node's workspace, at an absolute path in its container. */
 export type PlacedFile = Readonly<{ path: string; content: Input<string> }>;
 
-/** Files that are there already: in a Secret of the service's namespace, or in a directory of its Docker host. */
+/** Existing files: in a Secret of the service's namespace, or in a directory of its Docker host. */
 export type ForeignFiles = Readonly<{ names: readonly string[] }> &
   (Readonly<{ kind: "secret"; name: string }> | Readonly<{ kind: "host"; directory: string }>);
 
-/** A connection that a service opens: the edges that the network policies allow. */
+/** A connection that a service opens, allowed by the network policies. */
 export type Edge =
   | Readonly<{ to: ServiceName; port: string }>
   | Readonly<{ to: "internet" }>
@@ -87,57 +84,57 @@ export type Edge =
   | Readonly<{ to: "namespace"; namespace: string }>
   | HostEdge;
 
-/** A connection to a port outside of the stack: of one range of addresses, or of any host. */
+/** A connection to a port outside the stack: on one address range, or on any host. */
 export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
 
-/** Port at which a service answers Prometheus. */
+/** Port on which Prometheus scrapes a service. */
 export type MetricsSpec = Readonly<{
-  /** Name of the port that answers `/metrics`. */
+  /** Name of the port that serves `/metrics`. */
   port: string;
-  /** Whether samples keep their own labels; a Pushgateway's have the job that they were pushed under. */
+  /** Whether samples retain their own labels; a Pushgateway's have the job that they were pushed under. */
   honorLabels?: true;
 }>;
 
-/** Most CPUs and memory that a service may use. */
+/** Max CPUs and memory of a service. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
-/** Everything that a target has to know to run one service; made by a pure builder, translated once per target. */
+/** All that a target needs to run a service; built by a pure builder, translated once per target. */
 export type ServiceSpec = Readonly<{
   name: ServiceName;
   image: ImageName;
-  /** Arguments of the image's entry point; undefined leaves the image's own. */
+  /** Arguments of the image's entry point; if undefined, the image's own. */
   arguments: readonly string[] | undefined;
   environment: Readonly<Record<string, string>>;
-  /** Variables with secrets, for an image that reads them from nowhere else. */
+  /** Environment variables with secrets, for an image that reads them from nowhere else. */
   secretEnvironment?: Readonly<Record<string, Input<string>>>;
   files: readonly FileSpec[];
-  /** Files that it reads again as they change: a change of them, and of nothing else, stops nothing. */
+  /** Hot-reloaded files: if only they change, nothing stops. */
   liveFiles?: readonly FileSpec[];
-  /** Secrets whose change hands it over and stops nothing. Apart from the live files, which nobody has to hide. */
+  /** Secrets whose change triggers a hot restart, without downtime. Separate from the live files, which are not secret. */
   liveSecrets?: readonly FileSpec[];
-  /** Files that it finds besides or instead of `files`. */
+  /** Existing files, besides or instead of `files`. */
   foreignFiles?: ForeignFiles | undefined;
-  /** Directory of its files in its container; default: {@link filesDirectory}. */
+  /** Directory of the service's files in its container; default: {@link filesDirectory}. */
   filesDirectory?: string;
-  /** Further directories that have all of its own files. */
+  /** Additional directories with all of the service's own files. */
   furtherFilesDirectories?: readonly string[];
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
-  /** Directory of its image that it runs from and writes to: the container has a copy, remade for every image. */
+  /** Image directory that the service runs from and writes to: the container has a copy, recreated for every image. */
   programs?: string;
-  /** Directories besides `/tmp` that it writes to, whose content is not kept. */
+  /** Additional writable directories besides `/tmp`, whose content is not retained. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
-  /** Services that are up before it is started, as far as the stack has them. */
+  /** Services that must be up before it starts, if the stack has them. */
   startsAfter?: readonly ServiceName[];
-  /** Port of `/metrics`; absent if it has no metrics, or if nobody can request them. */
+  /** Port of `/metrics`; absent if it has no metrics, or if they are unreachable. */
   metrics?: MetricsSpec;
-  /** The node's configuration, which has to be there before the first start. */
+  /** The node's configuration, which must exist before the first start. */
   seed?: SeedSpec;
   /** Undefined if there is nothing to probe. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
-  /** Open files that its process may have; absent: as many as the engine allows. */
+  /** Max open files of its process; if absent, the engine's limit. */
   openFiles?: number | undefined;
   user: Readonly<{ uid: number; gid: number }>;
   /** Signal that stops it; default: SIGTERM. */
@@ -146,35 +143,34 @@ export type ServiceSpec = Readonly<{
   replicas: Replicas;
 }>;
 
-/** Number of a service's processes: at least `min`; more, up to `max`, while they are busy. */
+/** Number of a service's processes: at least `min`; up to `max` under load. */
 export type Replicas = Readonly<{ min: number; max: number }>;
 
-/** A single process. */
 export const oneReplica: Replicas = { min: 1, max: 1 };
 
-/** User that Gatehouse's images run as, and that owns its files and volumes. */
+/** User of Gatehouse's images, which owns their files and volumes. */
 export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 
 /** Default directory of a service's files in its container. */
 export const filesDirectory = "/run/gatehouse/files";
 
-/** Directory of the files that a service reads again as they change; apart from the others, which come and go with the container. */
+/** Directory of a service's hot-reloaded files; separate from the other files, whose lifetime is the container's. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
-/** Lists the files that a service reads again as they change. */
+/** Lists a service's hot-reloaded files. */
 export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
 }
 
-/** Directory of the secrets whose change hands a service over. */
+/** Directory of the secrets whose change triggers a hot restart. */
 export const liveSecretsDirectory = "/run/gatehouse/secrets";
 
-/** Lists the secrets whose change hands a service over. */
+/** Lists the secrets whose change triggers a hot restart. */
 export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveSecrets ?? [];
 }
 
-/** Finds the directory of a service's files in its own container. */
+/** Returns the directory of a service's files in its own container. */
 export function findFilesDirectory(spec: ServiceSpec): string {
   return spec.filesDirectory ?? filesDirectory;
 }
@@ -184,12 +180,12 @@ export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
   return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
-/** Whether a service finds files at its start, its own or foreign ones. */
+/** Whether a service has files at its start, its own or existing ones. */
 export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
   return files.length > 0 || foreignFiles !== undefined;
 }
 
-/** Builds the key of a mounted volume, or of a directory of one, within a stack. */
+/** Returns the key of a mounted volume, or of a directory of one, within a stack. */
 export function toVolumeKey({ name, directory }: VolumeSpec): string {
   return directory === undefined ? name : `${name}-${directory}`;
 }
@@ -197,14 +193,14 @@ export function toVolumeKey({ name, directory }: VolumeSpec): string {
 /** Directory of a service's ledger or other state in its container. */
 export const stateDirectory = "/var/lib/gatehouse";
 
-/** Finds the port of a name. @throws {Error} if the service has no such port, which is a mistake in a builder. */
+/** Returns the port of a name. @throws {Error} if the service has no such port, which is a bug in a builder. */
 export function findPort(spec: ServiceSpec, name: string): PortSpec {
   const found = spec.ports.find((port) => port.name === name);
   if (found === undefined) throw new Error(`${spec.name} has no port named ${name}`);
   return found;
 }
 
-/** Chooses the user of a node's image, in the group that owns the workspace next to it; for the devnet, that of all of Gatehouse. */
+/** Chooses the user of a node's image, in the group that owns the shared workspace; for the devnet, the user of all Gatehouse services. */
 export function chooseNodeUser(imageUser: number | undefined): ServiceSpec["user"] {
   return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }

@@ -21,9 +21,9 @@ import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import { handedSettings, livePolicy } from "./sidecar-files.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
-/** Way in which the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
+/** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
 export type RestartRoute = Readonly<{
-  /** Command that runs a program in the sidecar's container, up to the program; messages to people show it. */
+  /** Command prefix that runs a program in the sidecar's container; shown in messages to operators. */
   exec: string;
 }> &
   (
@@ -31,18 +31,17 @@ export type RestartRoute = Readonly<{
     | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>
   );
 
-/** Arguments of {@link sidecarSpec}. */
 export type SidecarArgs = CommonArgs &
   Readonly<{
     chainId: number;
     nodeVersion: string;
-    /** Image of the node if it is not the devnet's; its tag names the version too. */
+    /** Image of the node if it is not the devnet's; its tag also specifies the version. */
     nodeImage: string | undefined;
-    /** User that the node's own image runs as: the sidecar writes files that the node owns. Undefined for the devnet. */
+    /** User of the node's own image: the sidecar writes files that the node owns. Undefined for the devnet. */
     nodeImageUser: number | undefined;
     /** Family of the node's own image; default: the specification's. */
     nodeFamily?: NodeFamily;
-    /** Host under which the sidecar reaches the node. */
+    /** Host by which the sidecar reaches the node. */
     nodeHost: string;
     /** The Pushgateway, for the node and for the sidecar. */
     push: PushTarget;
@@ -50,17 +49,17 @@ export type SidecarArgs = CommonArgs &
     /** Job name of the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
-    /** Tokens that the gateway's private listener takes, and the URL of the key set that verifies them. */
+    /** Tokens that the gateway's private listener accepts, and the URL of the key set that verifies them. */
     accessTokens?: Omit<AccessTokens, "privateKey">;
-    /** API keys that the gateway's private listener takes; without keys and tokens, the listener is off. */
+    /** API keys that the gateway's private listener accepts; without keys and tokens, the listener is off. */
     apiKeys?: GatewayApiKeys;
     /** Growth of the node's volume, on Kubernetes; undefined if it does not grow. */
     volumeGrowth: VolumeGrowth | undefined;
-    /** Proxies before the gateway; undefined if callers reach it themselves. */
+    /** Proxies in front of the gateway; undefined if callers connect directly. */
     publicProxies: PublicProxies | undefined;
-    /** Pages that its page links to, each `name=URL`; default: none. */
+    /** Links on its page, each `name=URL`; default: none. */
     pages?: readonly string[] | undefined;
-    /** Publication of the sidecar on a host; absent if none publishes it. */
+    /** Host publication of the sidecar; absent if it is not published. */
     published?: Published | undefined;
   }>;
 
@@ -71,7 +70,7 @@ export type VolumeGrowth = Readonly<{
   ceilingGibibytes: number;
 }>;
 
-/** Command in the image, which has no shell and no `gatehouse` on its path. */
+/** Command in the image, which has no shell and no `gatehouse` in its PATH. */
 const gatehouseProgram = "node /app/cli/gatehouse.js";
 
 const { operations, ports } = stackServices.sidecar;
@@ -79,20 +78,19 @@ const { operations, ports } = stackServices.sidecar;
 /** Directory of the engine proxy's socket, shared by the proxy and the sidecar. */
 export const engineSocketDirectory = "/run/gatehouse/engine";
 
-/** The engine proxy's socket. */
 export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
 
-/** The volume that holds the engine proxy's socket. */
+/** The volume with the engine proxy's socket. */
 export const engineSocketVolume = "engine-socket";
 
 /**
- * Time that a real node that has answered since its start may be silent before the sidecar restarts it. Nobody else would: an engine never restarts an
- * unwell container, and a cluster can only see that the port is open.
+ * Time after which the sidecar restarts a real node that has responded since its start but no longer does. Nothing else would: an engine
+ * never restarts an unhealthy container, and a cluster sees only that the port is open.
  */
 const hungAfterMs = 900_000;
 
 /**
- * Builds the sidecar of one node: keeps node.conf and pruning right, restarts the node, guards its RPC.
+ * Builds the sidecar of one node: it reconciles node.conf and pruning, restarts the node, and guards its RPC.
  *
  * @example
  * import { sidecarSpec } from "gatehouse-evm/pulumi";
@@ -136,7 +134,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         livePath: operatorPaths.live,
         startupPath: "/startupz",
         startWithinSeconds: 300,
-        // The node may be syncing for days, and the sidecar is not ready meanwhile.
+        // The node may sync for days, and the sidecar is not ready meanwhile.
         awaited: hasEntryPoint(args) ? "live" : "ready",
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
@@ -152,7 +150,7 @@ function hasPrivateListener({ accessTokens, apiKeys = {} }: SidecarArgs): boolea
   return accessTokens !== undefined || Object.keys(apiKeys).length > 0;
 }
 
-/** Builds the settings of the sidecar. The private listener runs if it has API keys to read, if only an empty file. */
+/** Builds the settings of the sidecar. The private listener runs if it has an API key file, even an empty one. */
 function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefined): SettingsTree {
   const { nodeFamily = nodeFamilies[0] } = args;
   const isReal = args.nodeImageUser !== undefined;
@@ -172,7 +170,7 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
     node: {
       workspace: workspaceDirectory,
       family: isReal && hasEntryPoint(args) ? nodeFamily.name : undefined,
-      // A real node's programs are in its own container alone, and its node.conf apart from them.
+      // A real node's programs exist only in its own container, and its node.conf is separate from them.
       configPath: isReal ? locateConf(nodeFamily) : undefined,
       version: args.nodeVersion,
       image: args.nodeImage,
@@ -191,14 +189,14 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
       pushPort: args.push.port,
       pushIntervalSeconds: args.pushIntervalSeconds,
     },
-    // What is deployed is the stack's own node, and its plan was the preview: it is acted on at once.
+    // The deployed node is the stack's own, and the preview was its plan: the sidecar acts on it at once.
     upkeep: { mode: "enforce", stateDirectory, commandPrefix: `${args.restart.exec} ${gatehouseProgram}` },
     ...(args.volumeGrowth === undefined ? {} : { volume: { ...args.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },
   };
 }
 
-/** Builds the settings by which whoever bought a token of the resource server has its tier at the private listener (specification, Authentication, 4). */
+/** Builds the settings that grant buyers of a resource server token its tier on the private listener (specification, Authentication, 4). */
 function buildTokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;
@@ -223,7 +221,7 @@ function buildRestartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree
   };
 }
 
-/** Whether the node's own image has its programs, its configuration and its data in one workspace. */
+/** Whether the node's own image stores its programs, configuration and data in one workspace. */
 function hasEntryPoint({ nodeFamily }: SidecarArgs): boolean {
   return nodeFamily?.image.programs === "entry-point";
 }

@@ -4,12 +4,12 @@ import { listBrought } from "./brought-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
-/** Whether a stack runs something from the devnet's image: the devnet node, or a service that it brings. */
+/** Whether a stack uses the devnet's image: for the devnet node, or for an optional service. */
 export function usesDevnetImage(config: StackConfig): boolean {
   return config.nodeImage === undefined || listBrought(config).some((name) => stackServices[name].image === "devnet");
 }
 
-/** Lists the images of a stack that are named by reference. On Docker, Gatehouse's own two are built if they are not named. */
+/** Lists the images of a stack that have a reference. On Docker, Gatehouse's own two are built if they have none. */
 export function listImages(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
   const own: Readonly<Partial<Record<ImageName, string | undefined>>> = {
     gatehouse: config.gatehouseImage,
@@ -23,7 +23,7 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
   return Object.fromEntries([...Object.entries(own), ...brought].filter(([, reference]) => reference !== undefined));
 }
 
-/** Finds the images of a stack that are named nowhere. */
+/** Lists the images of a stack without a configured reference. */
 export function findUnnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
   const named = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);

@@ -27,29 +27,29 @@ import { sellsSample } from "./upstream-spec.ts";
 import type { CommonArgs } from "./built-service.ts";
 import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
 
-/** The arguments of every component of a stack. */
+/** Arguments of every component of a stack. */
 export type StackArgs = BroughtArgs &
   Readonly<{
     node: NodeArgs;
     sidecar: SidecarArgs;
-    /** Snapshot that chain data are restored from, if there is one. */
+    /** Snapshot from which chain data is restored, if any. */
     restore: RestoreArgs | undefined;
-    /** Schedule of the snapshots of the node's volume, if there are to be any. */
+    /** Snapshot schedule of the node's volume, if any. */
     volumeSnapshots: VolumeSnapshotArgs | undefined;
     facilitator: FacilitatorArgs;
     resourceServer: ResourceServerArgs;
   }>;
 
-/** Names, addresses and secrets of the target, for the arguments. */
+/** Names, addresses and secrets of the target for building the arguments. */
 export type StackContext = BroughtContext &
   Readonly<{
-    /** A host's publication of the services; absent if the target publishes none. */
+    /** Host publication of the services; absent if the target publishes none. */
     published?: Published | undefined;
     restart: RestartRoute;
   }>;
 
 /**
- * Spreads a stack's configuration over the arguments of its components. Pure; checking is the builders' part.
+ * Maps a stack's configuration to the arguments of its components. Pure; the builders validate.
  *
  * @example
  * import { deploymentSecret, parseConfig, stackArgs } from "gatehouse-evm/pulumi";
@@ -71,7 +71,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const database = findDatabase(config, context);
   const tokens = deriveAccessTokens(signer, context);
   const publicProxies = findPublicProxies(config);
-  // A cluster rolls pods; a Docker host has one container of each service, in which one process takes the other's place.
+  // A cluster rolls pods; a Docker host has one container per service, in which a new process replaces the old one.
   const isHandedOver = context.restart.driver === "docker";
   const isReadyLate = hasEntryPoint(config);
   const sample = sellsSample(config);
@@ -160,7 +160,7 @@ function buildNodeArgs(
   };
 }
 
-/** Finds the place at which the sidecar looks for the node's programs, and where the deployment therefore puts them. */
+/** Returns the location where the sidecar expects the node's programs, and where the deployment therefore installs them. */
 function findProgramPlace({ settings }: StackConfig): ProgramPlace {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
@@ -189,7 +189,7 @@ function getCommon(
   return { limits: config.limits[service], settings: config.settings[service] };
 }
 
-/** Reads what every service with a page for operators takes. */
+/** Reads the arguments common to services with an operator page. */
 function getOperated(config: StackConfig, service: OperatedService & keyof StackConfig["settings"]) {
   return { pages: listServicePages(config), ...getCommon(config, service) };
 }

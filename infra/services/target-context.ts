@@ -3,10 +3,10 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { dockerAddresses, kubernetesAddresses } from "./addresses.ts";
 import type { StackContext } from "./stack-specs.ts";
 
-/** What a target decides of its services' arguments. */
+/** The target-specific parts of its services' arguments. */
 export type TargetContext = Pick<StackContext, "addresses" | "published" | "restart">;
 
-/** Describes a Docker host whose public ports are at an address. */
+/** Describes a Docker host that publishes its public ports at an address. */
 export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix: string; publishAddress: string }>) {
   return {
     addresses: dockerAddresses,
@@ -18,7 +18,7 @@ export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix
   } as const satisfies TargetContext;
 }
 
-/** Describes the target of a stack, before anything of it is registered. */
+/** Describes the target of a stack, before any of its resources are registered. */
 export function describeTarget({ target, publishAddress, nodeRestart }: StackConfig, prefix: string): TargetContext {
   if (target === "docker") return describeDockerHost({ prefix, publishAddress });
   return {

@@ -2,19 +2,19 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
-/** Proxies before a stack's public services, in the form of the services' settings. */
+/** Proxies in front of a stack's public services, in the format of the services' settings. */
 export type PublicProxies = Readonly<{ trustedProxies: readonly string[]; forwardedHops?: number }>;
 
 /**
- * Usual networks of a cluster's pods: private ones (RFC 1918, 6598, 4193). Loopback is left out: a connection from there, such as a port-forward's, has
- * no proxy before it.
+ * Usual pod networks of a cluster: private ones (RFC 1918, 6598, 4193). Excludes loopback: a connection from there, such as a
+ * port-forward's, comes without a proxy.
  */
 const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
 /**
- * Finds the proxies of a stack with a public way in; `undefined` without one. Nobody but the cluster knows the controller's addresses, but the network
- * policies let no other pod in, so by default any private address is the controller. It is believed for one hop: a client whose own address is private,
- * or became so on a load balancer's way, is still not believed itself.
+ * Returns the proxies of a stack with public access; `undefined` without it. Only the cluster knows the controller's addresses, but the
+ * network policies admit no other pod, so by default any private address counts as the controller. It is trusted for one hop: a client
+ * whose own address is private, or was rewritten to a private one by a load balancer, is still not trusted itself.
  */
 export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
   const way = ingress ?? gatewayApi;
@@ -23,7 +23,7 @@ export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicP
   return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
 }
 
-/** Warns of proxies that are believed by default, because the stack names none; `undefined` if it does. */
+/** Warns about proxies trusted by default because the stack configures none; `undefined` if it does. */
 export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined) return undefined;
@@ -42,13 +42,13 @@ export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfi
   });
 }
 
-/** Settings of the public services that list the proxies which they believe. */
+/** Settings of the public services that list their trusted proxies. */
 const lists = [
   { service: "sidecar", path: ["gateway", "callers", "trustedProxies"] },
   { service: "resource-server", path: ["listen", "trustedProxies"] },
 ] as const;
 
-/** Finds lists of trusted proxies that are empty although the stack has a public way in. */
+/** Reports empty lists of trusted proxies in a stack with public access. */
 export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
   if (findPublicProxies(config) === undefined) return [];
   const way = config.ingress === undefined ? "gatewayApi" : "ingress";

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 import type { Edge } from "./service-spec.ts";
 
-/** A forwarded route; the resource server's own schema judges the rest of it. */
+/** A forwarded route; the resource server's own schema validates the rest of it. */
 const withUpstream = z.object({ upstream: z.url() });
 
-/** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster's domain. */
+/** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster domain. */
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
 /** Parses the namespace of a Service from its host name; `undefined` for another host. */
@@ -15,8 +15,8 @@ export function parseServiceNamespace(host: string): string | undefined {
 }
 
 /**
- * Lists the connections from routes to their upstreams: to the namespace that a Service's name contains, to an address that stands in the URL, else to
- * the internet. A name without a dot is one of the stack's own services, whose edges their builders know.
+ * Lists the connections from routes to their upstreams: to the namespace in a Service's name, to an IP address in the URL, else to the
+ * internet. A name without a dot is one of the stack's own services, whose builders define the connection.
  */
 export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
   return Object.values(routes).flatMap((route) => {
@@ -31,7 +31,7 @@ function listEdgesTo(url: URL): readonly Edge[] {
   return url.hostname.includes(".") ? [{ to: "internet" }] : [];
 }
 
-/** Ports of the protocols of URLs that name none. */
+/** Default ports of URL protocols. */
 const defaultPorts: Readonly<Record<string, number>> = {
   "https:": 443,
   "wss:": 443,
@@ -41,7 +41,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
   "postgresql:": 5_432,
 };
 
-/** Finds the connection to a server: to the namespace that a Service's name contains, to an address, else to the port on any host. */
+/** Returns the connection to a server: to the namespace in a Service's name, to an IP address, else to the port on any host. */
 export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
   const host = hostname.replace(/^\[|\]$/g, "");
   const namespace = parseServiceNamespace(host);
@@ -51,7 +51,7 @@ export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | 
   return { to: "host", port: port === "" ? (defaultPorts[protocol] ?? 80) : Number(port), cidr };
 }
 
-/** Settings of any service with the URLs of servers that it connects to. */
+/** Settings of any service that contain URLs of servers it connects to. */
 const connectedSettings = [
   ["gateway", "rateStore", "redisUrl"],
   ["gateway", "tracing", "otlpUrl"],
@@ -66,7 +66,7 @@ const connectedSettings = [
   ["ledger", "url"],
 ] as const;
 
-/** Lists the connections to the servers that a stack's own settings of a service name; what is no URL, the service's schema refuses. */
+/** Lists the connections to the servers in a stack's settings of a service; the service's schema rejects invalid URLs. */
 export function listSettingsEdges(settings: SettingsTree): readonly Edge[] {
   return connectedSettings
     .flatMap((path) => findRenderedValue(settings, path))

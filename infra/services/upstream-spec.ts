@@ -7,7 +7,7 @@ import { daemonHealth } from "./health-spec.ts";
 
 const { ports } = stackServices.upstream;
 
-/** Builds the sample upstream, `GET /data`, which a stack without its own routes sells. */
+/** Builds the sample upstream, `GET /data`, sold by a stack without its own routes. */
 export function upstreamSpec(args: CommonArgs): BuiltService {
   return buildService(
     {
@@ -25,12 +25,12 @@ export function upstreamSpec(args: CommonArgs): BuiltService {
   );
 }
 
-/** Whether a stack sells the sample, because it names no routes. */
+/** Whether a stack sells the sample because it configures no routes. */
 export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
   return Object.keys(routes).length === 0;
 }
 
-/** The upstream of the sample. */
+/** The sample upstream. */
 export const upstream: BroughtService<CommonArgs> = {
   isBrought: sellsSample,
   readArgs: ({ limits, settings }) => ({ limits: limits.upstream, settings: settings.upstream }),

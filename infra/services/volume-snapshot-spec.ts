@@ -2,17 +2,17 @@ import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { workspace } from "./node/node-layout.ts";
 
-/** Schedule of the snapshots of a node's volume, and the number that is kept. */
+/** Snapshot schedule of a node's volume, and the number of snapshots to retain. */
 export type VolumeSnapshotArgs = CommonArgs &
   Readonly<{
     /** Cron expression, in UTC. */
     schedule: string;
     keep: number;
-    /** VolumeSnapshotClass; undefined leaves it to the cluster. */
+    /** VolumeSnapshotClass; if undefined, the cluster's default. */
     className?: string | undefined;
   }>;
 
-/** Builds the service that takes one snapshot and ends; it contacts the API server alone. */
+/** Builds the service that takes one snapshot and exits; it connects only to the API server. */
 export function volumeSnapshotSpec(args: VolumeSnapshotArgs): BuiltService {
   return buildService(
     {

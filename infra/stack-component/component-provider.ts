@@ -8,12 +8,12 @@ import { Stack } from "./stack.ts";
 import type { StackInputs } from "./stack-inputs.ts";
 
 /**
- * Serves the components to Pulumi's engine, for programs in any of its languages, until the process ends.
+ * Serves the components to Pulumi's engine, for programs in any of its languages, until the process exits.
  *
- * The SDK's own `componentProviderHost` reads the schema out of TypeScript sources by the compiler at each start; the package has neither, and
- * the inputs' schema knows more than their types.
+ * The SDK's own `componentProviderHost` derives the schema from TypeScript sources with the compiler at each start; the package includes
+ * neither, and the inputs' schema is more precise than their types.
  *
- * @param args the engine's arguments, its address among them.
+ * @param args the engine's arguments, including its address.
  */
 export async function serveComponents(args: string[]): Promise<void> {
   const provider: Provider = { version, getSchema: async () => printPackageSchema(), construct: createComponent };
@@ -37,7 +37,7 @@ async function createComponent(
   return { urn, state: { urls, status, tryThis, signer, configuration, grafana, notReady } };
 }
 
-/** Puts each problem at its input, as the engine shows it in the language of the program. */
+/** Maps each problem to its input, so that the engine shows it in the program's language. */
 function toPropertiesError({ summary, problems }: ConfigError): InputPropertiesError {
   const errors = problems.map(({ key, message: reason }) => ({ propertyPath: key, reason }));
   return new InputPropertiesError({ message: summary, errors });

@@ -2,7 +2,7 @@ import { escapeCell, withMarked, wrapLines } from "#daemon/markdown.ts";
 import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
 
 /**
- * Puts the schema's tables of the components in place of the text between the comments `<!-- components: … -->` and `<!-- /components -->`.
+ * Replaces the text between the comments `<!-- components: … -->` and `<!-- /components -->` with the schema's component tables.
  *
  * @throws {Error} if the text has no such comments.
  */
@@ -47,7 +47,7 @@ function formatType({ type, $ref, items, additionalProperties }: Property): stri
   return additionalProperties === undefined ? (type ?? "any") : `map of ${formatType(additionalProperties)}`;
 }
 
-/** Finds the last part of `#/types/gatehouse:index:Name`. */
+/** Returns the last part of `#/types/gatehouse:index:Name`. */
 function getLastPart(type: string): string {
   return type.slice(type.lastIndexOf(":") + 1);
 }

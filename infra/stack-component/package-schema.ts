@@ -3,13 +3,12 @@ import { version } from "#daemon/version.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { inputsSchema } from "./stack-inputs.ts";
 
-/** Prefix of the package's types, for Pulumi and in its state. */
+/** Prefix of the package's types in Pulumi and its state. */
 const packageName = "gatehouse";
 
-/** The component's type. */
 export const componentType = `${packageName}:index:Stack`;
 
-/** A value in the schema of a Pulumi package (Pulumi's documentation, "Package schema"). */
+/** A value in a Pulumi package schema (Pulumi's documentation, "Package schema"). */
 export type Property = Readonly<{
   type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
   $ref?: string;
@@ -20,7 +19,7 @@ export type Property = Readonly<{
   secret?: true;
 }>;
 
-/** An object with named properties; those that are not required may be absent. */
+/** An object with named properties; properties that are not required may be absent. */
 export type ObjectType = Readonly<{
   type: "object";
   description?: string;
@@ -28,7 +27,7 @@ export type ObjectType = Readonly<{
   required: readonly string[];
 }>;
 
-/** The schema of the package, as far as Gatehouse has it. */
+/** The parts of a package schema that Gatehouse uses. */
 export type PackageSchema = Readonly<{
   name: string;
   version: string;
@@ -51,7 +50,7 @@ export type PackageSchema = Readonly<{
 
 const languages = ["nodejs", "python", "go", "csharp", "java"] as const;
 
-/** The used part of the JSON Schema that zod makes of an input. */
+/** The used parts of the JSON Schema that zod generates for an input. */
 const jsonSchema = z.object({
   type: z.enum(["string", "integer", "number", "boolean", "array", "object"]).optional(),
   description: z.string().optional(),
@@ -66,7 +65,7 @@ const jsonSchema = z.object({
 const text: Property = { type: "string" };
 const texts: Property = { type: "object", additionalProperties: text };
 
-/** Outputs of the component, as `StackOutputs` has them. */
+/** Outputs of the component, as in `StackOutputs`. */
 const outputTypes: Readonly<Record<string, ObjectType>> = {
   Urls: buildObjectType({
     public: { ...texts, description: "What the public reaches: gateway, gatewayWebSocket, resourceServer" },
@@ -114,7 +113,7 @@ const outputs: Readonly<Record<string, Property>> = {
   },
 };
 
-/** Builds the schema of the package: its component, with every input and output. */
+/** Builds the package schema: its component, with every input and output. */
 export function buildPackageSchema(): PackageSchema {
   const types: Record<string, ObjectType> = {};
   const secrets = new Set<string>(secretKeys);
@@ -145,12 +144,12 @@ export function buildPackageSchema(): PackageSchema {
   };
 }
 
-/** Prints the schema as the engine takes it. */
+/** Renders the schema for the engine. */
 export function printPackageSchema(): string {
   return JSON.stringify(buildPackageSchema());
 }
 
-/** Gives the objects that properties refer to the names that they have in the package. */
+/** Qualifies the names of objects that properties refer to with the package's prefix. */
 function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["types"] {
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
 }
@@ -163,7 +162,7 @@ function buildObjectType(properties: Readonly<Record<string, Property>>, optiona
   return { type: "object", properties, required: Object.keys(properties).filter((key) => !optional.includes(key)) };
 }
 
-/** Adds inner objects to `types`, each by its path: `ObservabilityPrometheus`. */
+/** Adds nested objects to `types`, each named by its path: `ObservabilityPrometheus`. */
 function toObjectType(schema: z.ZodType, path: string, types: Record<string, ObjectType>): ObjectType {
   return readObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }), path, types);
 }
@@ -185,7 +184,7 @@ function readObject(schema: unknown, path: string, types: Record<string, ObjectT
 
 function readProperty(schema: unknown, path: string, types: Record<string, ObjectType>): Property {
   const whole = jsonSchema.parse(schema);
-  // Several forms of one type, such as addresses of IPv4 and of IPv6.
+  // Several formats of one type, such as IPv4 and IPv6 addresses.
   const parsed = whole.anyOf === undefined ? whole : { ...whole, ...jsonSchema.parse(whole.anyOf[0]) };
   const described = whole.description === undefined ? {} : { description: whole.description };
   if (parsed.properties !== undefined) {

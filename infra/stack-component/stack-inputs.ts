@@ -15,7 +15,7 @@ const prefix = z
     "Begins the names of all that is made, on an engine or in a cluster; default is the component's name, a dash and the name of Pulumi's stack",
   );
 
-/** The inputs of the component `Stack`: the keys of a stack's configuration without those for building images, which a component does not do. */
+/** The inputs of the component `Stack`: the keys of a stack's configuration except those for building images, which a component does not do. */
 export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
   gatehouseImage: imageReference.describe("Image of Gatehouse by reference, of the release of this package"),
@@ -29,13 +29,13 @@ type Given = z.input<typeof inputsSchema>;
 /** Inputs of the component `Stack`; each may be another resource's output. */
 export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
 
-/** Parsed inputs: the configuration of a stack, and the prefix of its resources' names. */
+/** Parsed inputs: a stack's configuration, and the prefix of its resource names. */
 export type ParsedInputs = Readonly<{ config: StackConfig; prefix: string }>;
 
 /**
  * Parses inputs whose values are all known.
  *
- * @throws {ConfigError} with every problem found: the input, what was found and what is allowed.
+ * @throws {ConfigError} with every problem found: the input, its actual value and the allowed values.
  */
 export function parseInputs(
   inputs: Readonly<Record<string, unknown>>,
@@ -57,7 +57,7 @@ function describePrefix(found: unknown): ConfigProblem {
   return { key: "prefix", message: `found ${String(found)}; expected ${String(prefix.meta()?.["expected"])}.` };
 }
 
-/** Formats values as Pulumi gives a stack's configuration: text, with lists and objects as JSON. */
+/** Formats values as in Pulumi's stack configuration: text, with lists and objects as JSON. */
 function toText(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(

@@ -23,7 +23,7 @@ import { toInputProblem } from "./input-problem.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
-/** Message of a preview, first or later, that can't show the parts of the stack: the engine deletes what is not registered. */
+/** Message of a preview that can't show the parts of a new or existing stack: the engine shows unregistered resources as deleted. */
 const unknownInputs =
   "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
@@ -37,8 +37,8 @@ type PublishedData = StackOutputs &
 
 /**
  * The whole system as one component: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a
- * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It makes a provider unless it is given one
- * by the option `provider`.
+ * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It creates a provider unless the option `provider`
+ * supplies one.
  *
  * @example
  * import { Stack } from "gatehouse-evm/pulumi";
@@ -54,28 +54,28 @@ type PublishedData = StackOutputs &
  * stack.status.apply((url) => url); // http://sidecar-status:9600/status
  */
 export class Stack extends ComponentResource<PublishedData | undefined> {
-  /** URLs by who may use them: the public, holders of a bought token, operators. */
+  /** URLs by audience: the public, holders of a bought token, operators. */
   readonly urls: Output<StackOutputs["urls"]>;
-  /** The sidecar's status as JSON; without the path it is the page. */
+  /** URL of the sidecar's status as JSON; without the path, of its page. */
   readonly status: Output<string>;
-  /** Commands that show what runs. */
+  /** Commands that show the running system. */
   readonly tryThis: Output<StackOutputs["tryThis"]>;
-  /** The account that pays the gas of settlements, and how it is funded. */
+  /** The account that pays the gas of settlements, and how to fund it. */
   readonly signer: Output<StackOutputs["signer"]>;
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   readonly configuration: Output<PublishedData["configuration"]>;
-  /** Grafana's user and password, if the stack brings a Grafana. */
+  /** Grafana's user and password, if the stack includes Grafana. */
   readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
-  /** Services that run and are not ready yet, with their reasons; `undefined` where a given provider alone knows the way to them. */
+  /** Services that run but are not ready yet, with reasons; `undefined` if only a given provider can reach them. */
   readonly notReady: Output<readonly UnreadyService[] | undefined>;
-  /** Fails with the stack; if nobody waits for it, Pulumi ends the program with the error. */
+  /** Rejects if the stack fails; if nothing awaits it, Pulumi exits with the error. */
   readonly #deployed: Promise<void>;
 
   constructor(name: string, args: StackInputs, opts?: ComponentResourceOptions) {
     const inputs = markSecrets(args);
     super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
-    // Of a stack's outputs only Grafana's password is a secret. A failure is reported by `deployed` alone.
+    // Grafana's password is the only secret output. Only `deployed` reports a failure.
     const published = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
     const report = <Value>(read: (data: PublishedData) => Value) =>
       published.apply((all) => all && read(all as PublishedData)) as Output<Value>;
@@ -120,7 +120,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
       config.target === "docker" ? "docker:index/container:Container" : "kubernetes:core/v1:Namespace",
     );
     await preflight(config, { prefix, environment: process.env, hasProvider: provider !== undefined });
-    // Every image is named, so that nothing is built and no folder needed.
+    // Every image has a reference, so nothing is built and no directory is needed.
     const warn = (warning: ConfigProblem) => {
       const { key, message } = toInputProblem(warning);
       void log.warn(`${key}: ${message}`, this);
@@ -140,7 +140,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   }
 }
 
-/** Marks inputs that hold a secret as one for Pulumi, however they were given. */
+/** Marks secret inputs as secrets for Pulumi, however they were given. */
 function markSecrets(args: StackInputs): Inputs {
   const hidden = new Set<string>(secretKeys);
   return Object.fromEntries(
@@ -151,13 +151,13 @@ function markSecrets(args: StackInputs): Inputs {
   );
 }
 
-/** Resolves the inputs' values; `undefined` if some are unknown until other resources are there, which a preview does not make. */
+/** Resolves the inputs' values; `undefined` if some are unknown until other resources exist, which a preview does not create. */
 async function resolveInputs(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
   let known: Readonly<Record<string, unknown>> | undefined;
   const seen = output(inputs).apply((values) => {
     known = values;
   });
-  // Reported only when the output has been looked at, or passed over because it is not known.
+  // Resolves only after the output was inspected, or skipped because it is unknown.
   await isSecret(seen);
   return known;
 }

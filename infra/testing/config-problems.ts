@@ -1,6 +1,6 @@
 import { ConfigError } from "../config/config-problem.ts";
 
-/** Lists the problems for which a configuration is refused, each with its key; none if it is accepted. */
+/** Lists the problems for which a configuration is rejected, each with its key; none if it is valid. */
 export function listConfigProblems(make: () => unknown): readonly string[] {
   try {
     make();

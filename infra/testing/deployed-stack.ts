@@ -1,7 +1,7 @@
 import { runtime } from "@pulumi/pulumi";
 import { createRecordingMocks, type Recorded } from "./recording-mocks.ts";
 
-/** A Kubernetes object of a stack, without Pulumi's marks of secrets. */
+/** A Kubernetes object of a stack, without Pulumi's secret markers. */
 export type Manifest = Readonly<{
   apiVersion: string;
   kind: string;
@@ -15,8 +15,8 @@ type Deployment = Readonly<{ preview: boolean; prefix?: string; watch?: () => vo
 const deployed = new Map<string, Promise<readonly Recorded[]>>();
 
 /**
- * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns what it registers. `watch` is called
- * when the mocks are set and nothing is registered yet. Without one, the same stack is run once and its resources are shared.
+ * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns the registered resources. Calls `watch` after the
+ * mocks are set and before anything is registered. Without it, runs each stack once and shares its resources.
  */
 export function recordStack(
   config: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ async function run(
   return recorded;
 }
 
-/** Runs without stack traces: Pulumi takes one for every promise that it makes, which costs two thirds of the time of a stack with hundreds. */
+/** Runs without stack traces: Pulumi captures one for every promise, which takes two thirds of the time of a stack with hundreds of resources. */
 async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -64,7 +64,7 @@ export function listManifests(recorded: readonly Recorded[]): readonly Manifest[
     .toSorted((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
 }
 
-/** Finds the object of a kind and name. @throws {Error} if there is no such object. */
+/** Returns the object of a kind and name. @throws {Error} if there is no such object. */
 export function findManifest(manifests: readonly Manifest[], kind: string, name: string): Manifest {
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);

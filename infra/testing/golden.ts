@@ -6,17 +6,18 @@ import type { Manifest } from "./deployed-stack.ts";
 
 type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
-/** Base of a set that has only what differs, and the files of the base that have no part in the set. */
+/** Base of a set that contains only differences, and the base's files that the set omits. */
 type GoldenBase = Readonly<{ set: GoldenSet; without: readonly string[] }>;
 
-/** Locates a set of golden objects: one YAML file each, and one for each container of an object with several. */
+/** Returns the directory of a set of golden objects: one YAML file each, and one per container of an object with several. */
 export function locateGoldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
 /**
- * Expects objects to be the golden ones, each in its file, and no file without an object. An object that is as in `base` has no file in the set itself.
- * `vitest --update` writes them, a new one at the end of its run: run it twice then, and remove those that have become as in `base`.
+ * Asserts that objects match the golden files, and that no file lacks an object. An object identical to the one in `base` has no file in
+ * the set itself. `vitest --update` writes the files, new ones at the end of its run: run it twice, and remove the files that have become
+ * identical to `base`.
  */
 export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[], base?: GoldenBase): Promise<void> {
   const directory = locateGoldenDirectory(set);
@@ -36,10 +37,10 @@ function readGolden(set: GoldenSet, file: string): string | undefined {
 
 type Piece = Readonly<{ file: string; text: string }>;
 
-/** Lists the files of an object: one, and one for each container if it runs several. */
+/** Lists the files of an object: one, plus one for each container if it runs several. */
 function listPieces(manifest: Manifest): readonly Piece[] {
   const file = `${manifest.kind}-${manifest.metadata.name}`;
-  // A ConfigMap has no specification.
+  // A ConfigMap has no `spec`.
   const { template }: Partial<Workload> = manifest.spec ?? {};
   if (template === undefined || listContainers(template.spec).length < 2) return [toPiece(file, manifest)];
   const containers = listContainers(template.spec).map((container) => toPiece(`${file}.${container.name}`, container));

@@ -5,11 +5,11 @@ const uploads = z.tuple([z.object({ content: z.string() })]);
 const files = z.record(z.string(), z.string());
 const secret = z.object({
   metadata: z.object({ name: z.string() }),
-  // Pulumi marks what a Secret holds.
+  // Pulumi marks the content of a Secret.
   stringData: z.union([z.looseObject({ value: files }).transform(({ value }) => value), files]),
 });
 
-/** Reads the settings file that a stack gives a service, on Docker by a file delivery and on Kubernetes as a Secret. */
+/** Reads the settings file that a stack gives a service: on Docker from a file delivery, on Kubernetes from a Secret. */
 export function readHandedSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
   for (const { name, inputs } of recorded) {
     if (!name.endsWith(`-${service}-live`)) continue;

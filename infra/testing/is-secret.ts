@@ -1,6 +1,6 @@
 import { runtime } from "@pulumi/pulumi";
 
-/** Whether a value has Pulumi's mark of one that its state keeps encrypted. */
+/** Whether a value has Pulumi's secret marker, so that the state stores it encrypted. */
 export function isSecret(value: Record<string, unknown>): boolean {
   return value[runtime.specialSigKey] === runtime.specialSecretSig;
 }

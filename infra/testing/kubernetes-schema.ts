@@ -1,4 +1,4 @@
-/** A Kubernetes object's kind, by which its published schema is found. */
+/** A Kubernetes object's kind, which identifies its published schema. */
 export type Typed = Readonly<{ apiVersion: string; kind: string }>;
 
 type Model = new (data: Typed) => Readonly<{ validate: () => void }>;
@@ -8,13 +8,13 @@ const published = {
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
 } as const;
 
-/** Locates the module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of Prometheus's operator. */
+/** Returns the module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of the Prometheus operator. */
 export function locateSchemaModule({ apiVersion, kind }: Typed): string {
   const own = Object.entries(published).find(([group]) => apiVersion.startsWith(`${group}/`));
   return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
-/** Checks an object against the published OpenAPI schema of its kind; returns the problems, a line each. */
+/** Validates an object against the published OpenAPI schema of its kind; returns the problems, one per line. */
 export async function checkBySchema(manifest: Typed): Promise<readonly string[]> {
   const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
   const model = loaded[manifest.kind];

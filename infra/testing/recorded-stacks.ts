@@ -18,7 +18,7 @@ const kubernetes = {
   devnetImage: `registry.example/devnet@${digest}`,
 };
 
-/** Configurations of the stacks whose registrations are recorded. Together they have every service and every kind of volume. */
+/** Configurations of the stacks whose registrations are recorded. Together they cover every service and every kind of volume. */
 export const recordedStacks: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docker-devnet": { ...docker, ...devnet },
   "docker-node": {
@@ -42,7 +42,7 @@ export const recordedStacks: Readonly<Record<string, Readonly<Record<string, str
   },
 };
 
-/** Locates the file with a stack's registrations, as the last version made them. */
+/** Returns the path of the file with a stack's registrations as of the last version. */
 export function locateRecording(stack: string): string {
   return join(import.meta.dirname, "recorded", `${stack}.json`);
 }

@@ -4,7 +4,7 @@ import { tokenAddress } from "#devnet/token/address.ts";
 import { deployStack } from "../deploy-stack.ts";
 import { parseConfig } from "../stack-config.ts";
 
-/** A Kubernetes object as it is applied. */
+/** A Kubernetes object as applied. */
 export type KubernetesObject = Readonly<{
   apiVersion: string;
   kind: string;
@@ -14,7 +14,7 @@ export type KubernetesObject = Readonly<{
 
 type Config = Readonly<Record<string, string>>;
 
-/** Keys of whoever deploys, which no file of `infra/kustomize/` has. */
+/** Placeholders for the deployer's keys, which are in no file of `infra/kustomize/`. */
 export const standInSecrets: Config = {
   signerPrivateKey: `0x${"5e".repeat(32)}`,
   domainKey: "stand-in of domain.key",
@@ -32,7 +32,7 @@ const routes = {
   },
 };
 
-/** Configuration of a real node of which nothing is public yet. */
+/** Configuration of a real node without public access. */
 const base: Config = {
   ...standInSecrets,
   gatehouseImage,
@@ -47,7 +47,7 @@ const base: Config = {
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 const replicas = JSON.stringify({ min: 2, max: 6 });
 
-/** Stacks that `infra/kustomize/` has, by their folders. */
+/** Stacks in `infra/kustomize/`, by directory. */
 export const kustomizedStacks: Readonly<Record<string, Config>> = {
   base,
   "overlays/yours": base,
@@ -72,14 +72,14 @@ export const kustomizedStacks: Readonly<Record<string, Config>> = {
   },
 };
 
-/** Annotations for Pulumi, and a checksum that kustomize does not need: it names a Secret by its content, so that pods follow. */
+/** Annotations for Pulumi, and a checksum that kustomize does not need: it names a Secret by its content, so that changes roll the pods. */
 const ownAnnotations = /^(?:pulumi\.com\/|gatehouse\.io\/files$)/;
 
 /**
- * Renders the objects of a stack on Kubernetes, without Pulumi's engine: the program runs over mocks of the SDK, which are the process's own from then on.
- * Secrets are in them in plain text.
+ * Renders a stack's Kubernetes objects without Pulumi's engine: the program runs over SDK mocks, which stay installed in the process. The
+ * objects contain secrets in plain text.
  *
- * @param config the stack's configuration by key, as Pulumi gives it.
+ * @param config the stack's configuration by key, as Pulumi passes it.
  */
 export async function renderObjects(config: Config): Promise<readonly KubernetesObject[]> {
   const objects: KubernetesObject[] = [];
@@ -92,13 +92,13 @@ export async function renderObjects(config: Config): Promise<readonly Kubernetes
   };
   await runtime.setMocks(mocks, "gatehouse", "rendered", false);
   const parsed = parseConfig({ ...config, target: "kubernetes", renderTo: "rendered" });
-  // A warning says what to set with Pulumi, which whoever applies the objects has not; README.md says what they assume.
+  // Warnings suggest Pulumi settings, which kustomize users don't have; README.md documents the objects' assumptions.
   await deployStack(parsed, { prefix: "gatehouse", root: ".", warn: () => undefined });
   await runtime.disconnect();
   return objects;
 }
 
-/** Removes Pulumi's marks of secrets, and what only Pulumi reads. */
+/** Removes Pulumi's secret markers and data that only Pulumi reads. */
 function stripMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stripMarks);
   if (typeof value !== "object" || value === null) return value;

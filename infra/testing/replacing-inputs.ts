@@ -2,7 +2,7 @@ import { runtime } from "@pulumi/pulumi";
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** Inputs that the Docker provider changes in a running container; any other change makes a new container. */
+/** Inputs that the Docker provider changes in a running container; any other change replaces the container. */
 const changedInPlace = new Set([
   "cpuSet",
   "cpuShares",
@@ -16,7 +16,7 @@ const changedInPlace = new Set([
   "waitTimeout",
 ]);
 
-/** Inputs whose change makes the Kubernetes provider replace an object, by kind, besides its name and namespace. */
+/** Inputs other than name and namespace whose change makes the Kubernetes provider replace an object, by kind. */
 const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ["data", "binaryData"],
   Secret: ["type", "data", "stringData"],
@@ -27,7 +27,7 @@ const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   RoleBinding: ["roleRef"],
 };
 
-/** Picks the inputs of a resource whose change makes Pulumi replace it, with secrets hidden; none for components and images that are built. */
+/** Picks the inputs of a resource whose change makes Pulumi replace it, with secrets masked; none for components and built images. */
 export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
   const shown = withoutSecrets(inputs) as Inputs;
   if (type === "docker:index/image:Image") return {};
@@ -43,8 +43,8 @@ export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
 }
 
 /**
- * Picks the inputs that Pulumi compares with those of a state: for each path whose change is ignored, the state's value or none (Pulumi's documentation,
- * "ignoreChanges"). @throws {Error} if the program has dropped what the path is a part of; Pulumi refuses that.
+ * Picks the inputs that Pulumi compares with those of a state: for each path in `ignoreChanges`, the state's value or none (Pulumi's
+ * documentation, "ignoreChanges"). @throws {Error} if the program has dropped the path's parent, which Pulumi rejects.
  */
 export function pickComparedInputs(
   inputs: Inputs,

@@ -2,27 +2,27 @@ import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "./deployed-stack.ts";
 import { pickReplacingInputs } from "./replacing-inputs.ts";
 
-/** A resource as a stack's state has it, as far as that decides whether the next `pulumi up` keeps or replaces it. */
+/** The parts of a resource in a stack's state that decide whether the next `pulumi up` retains or replaces it. */
 export type Registration = Readonly<{
   urn: string;
-  /** URN of the explicit provider; another one replaces the resource. */
+  /** URN of the explicit provider; a different one replaces the resource. */
   provider?: string;
   isProtected?: true;
   isRetainedOnDelete?: true;
   deletesBeforeReplace?: true;
-  /** Inputs whose change replaces the resource; secrets are hidden. */
+  /** Inputs whose change replaces the resource; secrets are masked. */
   replacing?: Readonly<Record<string, unknown>>;
 }>;
 
-/** Options of a resource that a state does not keep. */
+/** Resource options that a state does not store. */
 type RegistrationOptions = Readonly<{
-  /** URNs by which a state may know it already: its own and those of its aliases. */
+  /** URNs by which a state may already identify it: its own and those of its aliases. */
   knownAs: readonly string[];
-  /** Paths, with dots, of the inputs whose change is ignored. */
+  /** Dotted paths of the inputs whose changes are ignored. */
   ignoreChanges: readonly string[];
 }>;
 
-/** A resource as the program registers it. */
+/** A resource as registered by the program. */
 export type Registered = Readonly<{ registration: Registration; options: RegistrationOptions }>;
 
 type AliasSpec = Readonly<{ getName(): string; getType(): string; getParenturn(): string; getNoparent(): boolean }>;
@@ -49,9 +49,9 @@ type Monitor = {
 const prefix = "urn:pulumi:test::gatehouse::";
 
 /**
- * Runs the Pulumi program over mocks and returns every resource that it registers, in the order of their URNs.
+ * Runs the Pulumi program over mocks and returns every registered resource, ordered by URN.
  *
- * The mocks' own URNs leave out all types but the parent's; these hold the whole chain, as a stack's state does.
+ * The mocks' own URNs omit all types but the parent's; these contain the whole chain, as in a stack's state.
  */
 export async function listRegistrations(config: Readonly<Record<string, string>>): Promise<readonly Registered[]> {
   const known = new Map<string, readonly string[]>();
@@ -71,7 +71,7 @@ export async function listRegistrations(config: Readonly<Record<string, string>>
   return registered.toSorted((a, b) => (a.registration.urn < b.registration.urn ? -1 : 1));
 }
 
-/** Lists the resource's URN, then those of its aliases, each below every URN of its parent. */
+/** Lists the resource's URN, then those of its aliases, each under every URN of its parent. */
 function listUrns(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const below = (parent: string, type: string, name: string): string[] =>
     (known.get(parent) ?? [prefix]).map((urn) => {

@@ -6,8 +6,8 @@ import { locateSchemaModule, type Typed } from "./kubernetes-schema.ts";
 const published = new Map<string, ts.SourceFile>();
 
 /**
- * Finds fields that no published schema knows, a line each: every object is written down as a literal of its kind's type, which is generated from the
- * OpenAPI schema, and the compiler refuses what the type does not have, at any depth.
+ * Reports fields that no published schema contains, one per line: writes every object as a literal of its kind's type, which is generated
+ * from the OpenAPI schema, so that the compiler rejects unknown fields at any depth.
  */
 export function findUnknownFields(manifests: readonly Typed[]): readonly string[] {
   const files = new Map(
@@ -16,7 +16,7 @@ export function findUnknownFields(manifests: readonly Typed[]): readonly string[
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    // The types of objects need nothing of the runtime's or the browser's.
+    // The objects' types need none of the runtime's or browser's types.
     lib: ["lib.es5.d.ts"],
     noEmit: true,
     skipLibCheck: true,

@@ -1,10 +1,7 @@
 import { resolve } from "node:path";
 import { findConfValue, type JsonObject } from "./document.ts";
 
-/**
- * Finds the node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the directory that relative paths of its configuration
- * are resolved against.
- */
+/** Finds the node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the base directory of its configuration's relative paths. */
 export function findDataPath(
   setting: string | undefined,
   pathsDirectory: string,

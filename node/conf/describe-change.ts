@@ -1,12 +1,12 @@
 import type { ConfigChange } from "./monitor-change.ts";
 import { formatValue } from "./shown-value.ts";
 
-/** Describes one change for a person, with its reason. */
+/** Describes one change in human-readable form, with its reason. */
 export function describeChange(change: ConfigChange): string {
   return `${formatChange(change)} (${change.reason})`;
 }
 
-/** Describes one change for a person, without its reason. */
+/** Describes one change in human-readable form, without its reason. */
 export function formatChange(change: ConfigChange): string {
   switch (change.kind) {
     case "create":

@@ -5,21 +5,21 @@ import type { ConfigProblem } from "./problem.ts";
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A node.conf that can be read. */
+/** A parsed node.conf. */
 export type ConfigDocument = ParsedText &
   Readonly<{
-    /** Whether a byte order mark stands before the text. */
+    /** Whether the text starts with a byte order mark. */
     byteOrderMark: boolean;
     value: JsonObject;
     chain: JsonObject;
   }>;
 
-/** A document, or what is wrong. */
+/** A document, or the problem with it. */
 export type ConfigParseResult = Readonly<
   { ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }
 >;
 
-/** Reads the bytes of a node.conf: UTF-8, strict JSON, JSON with comments or JSON5, one object with a `chain` object. */
+/** Parses a node.conf from bytes: UTF-8, strict JSON, JSON with comments or JSON5, one object with a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const decoded = readUtf8(bytes);
   if (decoded === undefined) {
@@ -49,18 +49,18 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
 }
 
-/** Whether a value is an object with keys (no array, not null). */
+/** Returns whether a value is an object with keys (no array, not null). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value at a path of keys; undefined if the path does not lead to one. */
+/** Returns the value at a path of keys; undefined if there is none. */
 export function findConfValue(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
   return isJsonObject(value) && Object.hasOwn(value, key) ? findConfValue(value[key], rest) : undefined;
 }
 
-/** Names a JSON value's type as a person would. */
+/** Returns a JSON value's type in plain English. */
 function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -73,12 +73,12 @@ function readUtf8(bytes: Uint8Array): string | undefined {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes("\0") ? undefined : text;
   } catch {
-    // TextDecoder throws on the first byte that is no UTF-8; the caller says so in words.
+    // TextDecoder throws on the first byte that isn't UTF-8; the caller reports that.
     return undefined;
   }
 }
 
-/** Messages about a text that can't be parsed, by reason. */
+/** Messages about an unparsable text, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
   Truncated: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
   TooDeep: (words) => `is ${words}; is it a node's configuration file? Write it flatter, or restore it from a backup.`,

@@ -8,8 +8,8 @@ import type { ParsedText } from "./parsed-text.ts";
  */
 
 /**
- * Sets the value at a path. A key that is not there is put behind the last one of its object, or as its first one, on its own line where
- * the others have one or where the text has lines; objects that are missing on the way are made.
+ * Sets the value at a path. Inserts a missing key after its object's last one, or as the first one; on its own line if the other keys or
+ * the text use lines. Creates missing objects on the path.
  */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
   const { text, root } = parsed;
@@ -30,7 +30,7 @@ export function renameKey({ text, root }: ParsedText, path: readonly string[], t
   return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
 }
 
-/** Removes the property at a path and one comma, and the line if nothing else stands on it; comments around it stay. */
+/** Removes the property at a path and one comma, and the line if it is otherwise empty; keeps surrounding comments. */
 export function removeProperty({ text, bare, root }: ParsedText, path: readonly string[]): string | undefined {
   const { member, previous } = findMember(root, path);
   if (member === undefined) return undefined;
@@ -85,7 +85,7 @@ function insert(text: string, object: ObjectNode, key: string, value: unknown): 
 }
 
 function insertBehind(text: string, object: ObjectNode, last: MemberNode, key: string, value: unknown): string {
-  // Right behind the last value, so that comments and a trailing comma after it stay where they are.
+  // Directly after the last value, so that comments and a trailing comma after it stay in position.
   const end = last.loc.end.offset;
   const start = last.loc.start.offset;
   const before = text.slice(text.lastIndexOf("\n", start) + 1, start);
@@ -111,19 +111,19 @@ function insertFirst(text: string, { loc }: ObjectNode, key: string, value: unkn
   return `${text.slice(0, start)}${eol}${indent}${property}${eol}${outer}${text.slice(end)}`;
 }
 
-/** Writes a value in the style of the text, to stand on a line with the given indentation. */
+/** Formats a value in the style of the text, for a line with the given indentation. */
 function renderValue(text: string, value: unknown, indent: string): string {
   if (!text.includes("\n")) return JSON.stringify(value);
   return JSON.stringify(value, null, readIndentUnit(text)).replaceAll("\n", `${readEol(text)}${indent}`);
 }
 
-/** Returns the blanks at the beginning of the line on which an offset stands. */
+/** Returns the indentation of the line at an offset. */
 function readIndent(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? "";
 }
 
-/** Returns one level of indentation, as the text's first indented line has it. */
+/** Returns one level of indentation, taken from the text's first indented line. */
 function readIndentUnit(text: string): string {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
   return indent.startsWith("\t") ? "\t" : indent;

@@ -5,19 +5,19 @@ import type { ConfigDocument } from "./document.ts";
 import { nodeReleases, findRelease, type NodeReleases, type NodeVersion } from "../versions.ts";
 import { listKeySets, type KeySet } from "./monitor-keys.ts";
 
-/** Number of the format that {@link deriveMeaning} writes. The first one had no number. */
+/** Format number written by {@link deriveMeaning}. The first format had no number. */
 const format = "2";
 
-/** The part with everything that no naming has a name for. */
+/** Part for everything that no naming covers. */
 const restPart = "rest";
 
-/** The first format: hashes of the storage_* keys, of the pamir keys and of all else, in this order. */
+/** First format: hashes of the storage_* keys, the pamir keys and everything else, in this order. */
 const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
 
 /**
- * Derives the meaning of a configuration to a node, as a text to keep: the number of its format, then a hash of the `monitor_config` keys of
- * each naming and one of everything else, e.g. `2;storage=…;pamir=…;rest=…`. Comments, blanks, trailing commas and the order of keys do not
- * count. Numbers count as they are written, because they may exceed 2^53. Pure.
+ * Derives a configuration's meaning to a node, as a text to store: the format number, then a hash of each naming's `monitor_config` keys
+ * and one of everything else, e.g. `2;storage=…;pamir=…;rest=…`. Ignores comments, whitespace, trailing commas and key order. Compares
+ * numbers as written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
   const parts = [...hashParts(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
@@ -25,9 +25,9 @@ export function deriveMeaning(document: ConfigDocument, releases: NodeReleases =
 }
 
 /**
- * Whether a node of a version takes the same from a configuration as from one whose meaning was kept, so that it need not be restarted
- * between them. The names of `monitor_config` that the version ignores do not count; of an unknown version all names do. The meaning may
- * be of an earlier format, or of a time that knew fewer namings: the document is split as the configuration was then. Pure.
+ * Returns whether a configuration means the same to a node of a version as a stored meaning, so that no restart is needed. Ignores
+ * `monitor_config` names that the version ignores; for an unknown version all names count. The stored meaning may have an earlier format or
+ * fewer namings: the document is split as at that time. Pure.
  */
 export function hasSameMeaning(
   kept: string,
@@ -40,15 +40,15 @@ export function hasSameMeaning(
   const own = version === undefined ? undefined : findRelease(version, releases).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
   const sets = listKeySets(releases).filter(({ name }) => before.has(name));
-  // A meaning that was kept before the instance's key was known has it among the rest.
+  // A meaning stored before the instance's key was known has it in the rest.
   return [sets, sets.map(({ name, keys, words, range }) => ({ name, keys, words, range }))].some((split) => {
     const now = hashParts(document, split);
-    // A naming that is known no more can't be looked up.
+    // A naming that was since removed can't be looked up.
     return now.size === before.size && counting.every((part) => before.get(part) === now.get(part));
   });
 }
 
-/** Returns the hashes of a kept meaning by their part; undefined for any other text, and for a format of a later version. */
+/** Returns a stored meaning's hashes by part; undefined for any other text, or a later version's format. */
 function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   const [, storage, pamir, rest] = firstFormat.exec(text) ?? [];
   if (storage !== undefined && pamir !== undefined && rest !== undefined) {
@@ -70,7 +70,7 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
 
 function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
   const { text } = document;
-  // The meaning of JSON5 is its text: that is what was kept of it from the first format on.
+  // The meaning of JSON5 is its text, as stored since the first format.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hashText(text)]));
@@ -91,7 +91,7 @@ function hasName({ keys, instanceKey }: KeySet, name: string): boolean {
   return name === instanceKey || Object.values(keys).includes(name);
 }
 
-/** Returns the value of a key, of several equal ones that of the first, as meanings were always kept; editing refuses such a file. */
+/** Returns a key's value, or the first of duplicates, as in all stored meanings; editing rejects such a file. */
 function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
@@ -105,7 +105,7 @@ function formatCanonical(text: string, node: ValueNode, keep: Keep): string {
   return text.slice(node.loc.start.offset, node.loc.end.offset);
 }
 
-/** Formats properties by name; those of the same name stay in their order, because readers differ in which one counts. */
+/** Formats properties sorted by name; duplicates keep their order, because readers differ in which one counts. */
 function formatCanonicalObject(
   text: string,
   { members }: ObjectNode,

@@ -3,7 +3,7 @@ import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
 import { formatValue } from "./shown-value.ts";
 import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
 
-/** One change of `chain.monitor_config`, and why. */
+/** One change of `chain.monitor_config`, and its reason. */
 export type ConfigChange = Readonly<{ reason: string }> &
   Readonly<
     | { kind: "create"; value: JsonObject }
@@ -13,7 +13,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
     | { kind: "remove"; key: string }
   >;
 
-/** Returns the changes that lead from the current `chain.monitor_config` to the wanted one; empty if it is right. */
+/** Returns the changes from the current `chain.monitor_config` to the wanted one; empty if it already matches. */
 export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
   const ofFields = monitorFields.flatMap((field): ConfigChange[] => {
@@ -35,7 +35,7 @@ export function findConfigChanges(current: unknown, wanted: WantedMonitor, namin
   return [...ofFields, ...removeInstances(current, naming)];
 }
 
-/** Removes the instance's name where the node ignores it, and says what is lost: without it, nodes of one job overwrite each other's metrics. */
+/** Removes the instance's name where the node ignores it, and reports the consequence: without it, nodes of one job overwrite each other's metrics. */
 function removeInstances(
   current: JsonObject,
   { otherInstanceKeys, instanceKey, rule }: Naming,
@@ -60,7 +60,7 @@ function buildCreation(current: unknown, wanted: WantedMonitor, naming: Naming):
   return [{ kind: "create", value: Object.fromEntries(entries), reason: `${why}; ${wanted.enabled.reason}` }];
 }
 
-/** Returns the value that a `monitor_config` has after the changes, against which an edit of the text is checked. */
+/** Returns the value of a `monitor_config` after the changes, for verification of the text edit. */
 export function applyChanges(current: unknown, changes: readonly ConfigChange[]): JsonObject {
   const next: Record<string, unknown> = isJsonObject(current) ? { ...current } : {};
   for (const change of changes) {

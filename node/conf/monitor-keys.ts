@@ -8,7 +8,7 @@ import {
   type NodeVersion,
 } from "../versions.ts";
 
-/** In the order in which they are written. */
+/** In the order of writing. */
 export const monitorFields: readonly MonitorField[] = [
   "enabled",
   "jobName",
@@ -22,13 +22,13 @@ export type KeySet = Readonly<{
   name: string;
   keys: MonitorKeys;
   instanceKey?: string | undefined;
-  /** The names in words, e.g. `storage_*`. */
+  /** Description of the names, e.g. `storage_*`. */
   words: string;
-  /** The releases in words, e.g. `0.16.0 and later`. */
+  /** Description of the releases, e.g. `0.16.0 and later`. */
   range: string;
 }>;
 
-/** Lists every set of names that some release reads, newest first. */
+/** Lists every set of names that any release reads, newest first. */
 export function listKeySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
   const isFirst = ({ naming }: NodeRelease, index: number) =>
     releases.findIndex((release) => release.naming === naming) === index;
@@ -57,18 +57,18 @@ function describeRange(since: string | undefined, next: string | undefined): str
   return since === undefined ? `before ${next}` : `${since} to before ${next}`;
 }
 
-/** The names that a node reads, those that it silently ignores, and since or until when. */
+/** Names that a node reads, names that it silently ignores, and the releases at which this changes. */
 export type Naming = Readonly<{
   own: MonitorKeys;
-  /** The names of other releases, newest first. */
+  /** Names of other releases, newest first. */
   others: readonly MonitorKeys[];
-  /** Its name of the instance's key, and the names of other releases. */
+  /** Its name for the instance key, and the names of other releases. */
   instanceKey?: string | undefined;
   otherInstanceKeys: readonly string[];
   rule: string;
 }>;
 
-/** Finds the naming of a node's version. */
+/** Finds the naming of a node version. */
 export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
   const release = findRelease(version, releases);
   const { words, range } = buildKeySet(release, releases);
@@ -84,7 +84,7 @@ export function findNaming(version: NodeVersion, releases: NodeReleases = nodeRe
   };
 }
 
-/** Lists the names that other releases have for a field and this one ignores, newest first. */
+/** Lists a field's names in other releases that this one ignores, newest first. */
 export function listOtherNames(
   { own, others }: Pick<Naming, "own" | "others">,
   field: MonitorField,

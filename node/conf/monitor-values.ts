@@ -6,15 +6,15 @@ import { listOtherNames, type Naming } from "./monitor-keys.ts";
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
 
-/** Value that the file is to have, and the reason for it. */
+/** Desired value in the file, and the reason for it. */
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
-/** Wanted values of the five keys; an absent field is left as it is. */
+/** Wanted values of the five keys; an absent field is left unchanged. */
 export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
- * Decides each value: the setting, else what the file has under the version's own naming, else under the newest of the
- * others, else what earlier files had, else the default. A value of the wrong type is read as what it was meant to be, if that is plain.
+ * Decides each value: the setting, else the file's value under the version's own naming, else under the newest other naming, else an
+ * earlier file's value, else the default. Converts a value of the wrong type if its intent is clear.
  */
 export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
   if (!desired.enabled) return decideDisabled(current, naming);
@@ -42,7 +42,7 @@ export function decideMonitor(current: JsonObject | undefined, naming: Naming, d
   return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
 }
 
-/** Returns the wanted values with pushing off: only a switch that the file has is turned, and its other values stay. */
+/** Returns the wanted values with pushing off: changes only a switch that the file has, and keeps its other values. */
 function decideDisabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
@@ -79,7 +79,7 @@ function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming
   return undefined;
 }
 
-/** Takes the port that was pasted with the address, where the file has no key for it. */
+/** Uses the port pasted with the address, if the file has no port key. */
 function fromAddress(current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
   for (const key of [naming.own.pushAddress, ...listOtherNames(naming, "pushAddress")]) {
     const address = parseAddress(current?.[key]);
@@ -98,7 +98,7 @@ export const typeRule: Readonly<Record<MonitorField, string>> = {
   pushPort: "expected a whole number from 1 to 65535",
 };
 
-/** Reads a value as its field's type; undefined when it can't have been meant as one. */
+/** Parses a value as its field's type; undefined when it can't be meant as one. */
 export function parseMonitorValue(field: MonitorField, value: unknown): MonitorValue | undefined {
   switch (field) {
     case "enabled":
@@ -114,7 +114,7 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
   }
 }
 
-/** Reads the host, and the port, of an address that may carry a protocol, credentials, brackets, a port or a path by mistake. */
+/** Parses host and port of an address that may include a protocol, credentials, brackets, a port or a path by mistake. */
 export function parseAddress(value: unknown): Readonly<{ host: string; port?: number | undefined }> | undefined {
   if (typeof value !== "string") return undefined;
   const trimmed = value.trim();
@@ -133,7 +133,7 @@ function parseWholeNumber(value: unknown, max: number): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
 }
 
-/** Desired state of metrics pushing. An absent value keeps what the file has under any naming. */
+/** Desired state of metrics pushing. An absent value keeps the file's value under any naming. */
 export type DesiredMonitor = Readonly<{
   enabled: boolean;
   jobName?: string | undefined;
@@ -141,7 +141,7 @@ export type DesiredMonitor = Readonly<{
   pushAddress?: string | undefined;
   pushPort?: number | undefined;
   pushIntervalSeconds?: number | undefined;
-  /** The `monitor_config` of earlier files of this node, the best one first: used before the fallback. */
+  /** `monitor_config` of this node's earlier files, best first: used before the fallback. */
   earlier?: readonly JsonObject[];
   /** Used when neither a setting nor the file has a value. */
   fallback: Readonly<{
@@ -152,10 +152,10 @@ export type DesiredMonitor = Readonly<{
   }>;
 }>;
 
-/** Desired state of the node, made from settings alone. */
+/** Desired state of the node, derived only from settings. */
 export type Desired = Readonly<{
   monitor: DesiredMonitor;
   prune: Readonly<{ enabled: boolean }>;
-  /** Treatment of a node.conf in JSON5, which can't be edited in place. */
+  /** Treatment of a JSON5 node.conf, which can't be edited in place. */
   json5: "refuse" | "rewrite";
 }>;

@@ -2,17 +2,17 @@ import { resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
- * Values that belong to one node alone: its data, its keys and its ports, by their place in the file (specification, "Node operations
- * objects"). Paths are absolute; what a file does not have is absent.
+ * Values unique to one node: its data, keys and ports, by path in the file (specification, "Node operations objects"). Paths are absolute;
+ * values missing from the file are absent.
  */
 export type NodeValues = Readonly<Record<string, string>>;
 
-/** Name of the value that is the node's data path. */
+/** Key of the node's data path. */
 export const dataPathKey = "storage.mygrid_env.storage_data_path";
 
 const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];
 
-/** Another value there means another node's data or keys. */
+/** A different value there means another node's data or keys. */
 const paths: readonly (readonly string[])[] = [
   ["storage", "mygrid_env", "storage_data_path"],
   [...initConfig, "meta_path"],
@@ -33,17 +33,17 @@ export function readNodeValues({ value }: ConfigDocument, pathsDirectory: string
   return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
 }
 
-/** Describes the first value by which two differ; undefined if all are the same. Pure. */
+/** Describes the first value that differs; undefined if all are the same. Pure. */
 export function findValueDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, [...paths, ...ports]);
 }
 
-/** Works as {@link findValueDifference}, for data and keys alone: a roll-back may correct a port, but not exchange data and keys. Pure. */
+/** Works like {@link findValueDifference}, but only for data and keys: a rollback may correct a port, but not exchange data and keys. Pure. */
 export function findOwnershipDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, paths);
 }
 
-/** Whether a configuration names any data or keys. Pure. */
+/** Returns whether a configuration specifies any data or keys. Pure. */
 export function namesOwner(values: NodeValues): boolean {
   return paths.some((path) => path.join(".") in values);
 }

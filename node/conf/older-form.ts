@@ -1,6 +1,6 @@
 import { nodeReleases, type NodeReleases } from "../versions.ts";
 
-/** Key at the top of a file that only earlier releases have there: what the file is, and how to bring it up to date. */
+/** Top-level key that only earlier releases have: a description of the file, and how to update it. */
 export type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
 
 const inline = "keys that it holds inline go into files, which domain_key_path and stabilizing_key_path name.";
@@ -23,7 +23,7 @@ const flat: Omit<OlderForm, "key"> = {
   fix: "move the metrics keys into chain.monitor_config of the configuration file.",
 };
 
-/** Finds the keys at the top of a file that only earlier releases have there; of the metrics keys, the first. Pure. */
+/** Finds the top-level keys that only earlier releases have; of the metrics keys, only the first. Pure. */
 export function findOlderForms(
   value: Readonly<Record<string, unknown>>,
   releases: NodeReleases = nodeReleases,

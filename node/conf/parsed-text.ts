@@ -3,36 +3,36 @@ import { evaluate, parse, tokenize, type Token, type ValueNode } from "@humanwho
 import JSON5 from "json5";
 import type { TextPosition } from "./problem.ts";
 
-/** A text of JSON, JSON with comments or JSON5, with the place of each value. */
+/** A text of JSON, JSON with comments or JSON5, with the position of each value. */
 export type ParsedText = Readonly<{
-  /** The strictest format that the text is of. JSON and JSON with comments are edited in place; JSON5 is not. */
+  /** Strictest format that matches the text. JSON and JSON with comments are edited in place; JSON5 is not. */
   format: "json" | "jsonc" | "json5";
   text: string;
-  /** The text with blanks in place of its comments, so that what stands between two values can be searched. */
+  /** The text with blanks for comments, so that the text between two values can be searched. */
   bare: string;
   value: unknown;
-  /** Undefined for the few forms of JSON5 whose places can't be determined, such as `+.5` or `true` as a key. */
+  /** Undefined for the few JSON5 forms whose positions can't be determined, such as `+.5` or `true` as a key. */
   root: ValueNode | undefined;
 }>;
 
 /** Parsed text, or the problem. */
 export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
 
-/** Problem of a text; `words` name what was found there. */
+/** Problem of a text; `words` describe what was found there. */
 export type TextProblem = Readonly<{ reason: "TooDeep" | "Truncated"; words: string }> & TextPosition;
 
-/** Levels of objects and arrays; a node.conf has five. Whatever walks a tree may call itself this often. */
+/** Max levels of objects and arrays; a node.conf has five. Tree walks may recurse this deep. */
 const levelsMax = 100;
 
 /**
- * Parses a text (without byte order mark) as JSON, else as JSON with comments and trailing commas, else as JSON5. What counts as JSON and as
- * JSON5 is decided by `JSON.parse` and by json5; the places come from momoa, which is laxer than either.
+ * Parses a text (without byte order mark) as JSON, else as JSON with comments and trailing commas, else as JSON5. `JSON.parse` and json5
+ * decide what is JSON and JSON5; positions come from momoa, which is laxer than either.
  */
 export function parseText(text: string): ParseTextResult {
   return parseJson(text) ?? parseJsonWithComments(text) ?? parseJson5(text);
 }
 
-/** Lists the comments of a text, with their places. */
+/** Lists the comments of a text, with their positions. */
 export function listComments({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
   if (format === "json") return [];
   return (attempt(() => tokenize(text, { mode: format })) ?? []).filter(isComment);
@@ -51,7 +51,7 @@ function parseJsonWithComments(text: string): ParseTextResult | undefined {
   if (tokens === undefined) return undefined;
   const deep = findDeepPlace(tokens);
   if (deep !== undefined) return refuseDepth(deep);
-  // momoa takes line breaks and other control characters in a string; JSON does not (RFC 8259, 7), and they mark a half-written file.
+  // momoa accepts line breaks and other control characters in a string; JSON does not (RFC 8259, 7), and they indicate a half-written file.
   if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(getTokenText(text, token))))
     return undefined;
   const bare = withoutComments(text, tokens);
@@ -75,12 +75,12 @@ function parseJson5(text: string): ParseTextResult {
   if (deep !== undefined || isDeeper(value, levelsMax)) return refuseDepth(deep);
   const bare = tokens === undefined ? text : withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json5" }).body);
-  // The two differ in where a comment ends that holds U+2028.
+  // The parsers disagree on the end of a comment that contains U+2028.
   const agrees = root !== undefined && isDeepStrictEqual(evaluate(root), value);
   return { ok: true, parsed: { format: "json5", text, bare, value, root: agrees ? root : undefined } };
 }
 
-/** Returns a parser's result; undefined if it throws. Another parser, or its words, then show the problem. */
+/** Returns a parser's result; undefined if it throws. Another parser, or its message, then reports the problem. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -89,7 +89,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Replaces comments by blanks, because momoa calls itself for each of successive comments. Offsets, lines and columns stay as they are. */
+/** Replaces comments by blanks, because momoa recurses for each consecutive comment. Preserves offsets, lines and columns. */
 function withoutComments(text: string, tokens: readonly Token[]): string {
   let end = 0;
   const parts = tokens.filter(isComment).map((token) => {
@@ -108,7 +108,7 @@ function getTokenText(text: string, { loc }: Token): string {
   return text.slice(loc.start.offset, loc.end.offset);
 }
 
-/** Counts the levels of a text that is JSON, without tokens, which take 200 times the memory of a text of brackets. */
+/** Counts the levels of a JSON text without tokens, which take 200 times the memory of a text of brackets. */
 function countLevels(json: string): number {
   let level = 0;
   let deepest = 0;
@@ -124,7 +124,7 @@ function countLevels(json: string): number {
   return deepest;
 }
 
-/** Finds the first object or array that is nested too deep. */
+/** Finds the first object or array that is nested too deeply. */
 function findDeepPlace(tokens: readonly Token[]): TextPosition | undefined {
   let levels = 0;
   for (const { type, loc } of tokens) {

@@ -1,4 +1,4 @@
-/** Reason why a node.conf can't be used. */
+/** Reason why a node.conf is unusable. */
 export type ConfigProblemReason =
   | "FileMissing"
   | "Unreadable"
@@ -23,24 +23,24 @@ const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
   "NoChain",
 ]);
 
-/** Whether no node can start with it, whoever reads it. What this user can't read, or is too large for the sidecar, may still be right. */
+/** Returns whether no node can start with it. A file that this user can't read, or that is too large for the sidecar, may still be valid. */
 export function isUselessToNode(reason: ConfigProblemReason): boolean {
   return uselessToNode.has(reason);
 }
 
-/** Whether the last good content may be written in its place: a copy can be kept of what stands there, or nothing does. */
+/** Returns whether the last good content may replace it: either the current content can be backed up, or there is none. */
 export function isReplaceable(reason: ConfigProblemReason): boolean {
   return isUselessToNode(reason) && reason !== "NotAFile";
 }
 
-/** A place in a text as editors count: both from 1. */
+/** A position in a text as in editors: both 1-based. */
 export type TextPosition = Readonly<{ line: number; column: number }>;
 
-/** Problem of a node.conf: what is wrong, where, and what to do; `message` stands alone. */
+/** Problem of a node.conf: description, position and fix; `message` is self-contained. */
 export type ConfigProblem = Readonly<{
   reason: ConfigProblemReason;
   message: string;
-  /** 1-based; absent if the file as a whole is meant. */
+  /** 1-based; absent if it concerns the whole file. */
   line?: number;
   column?: number;
 }>;

@@ -7,8 +7,8 @@ import { listKeySets } from "./monitor-keys.ts";
 const rule = "the version is not known";
 
 /**
- * Whether node.conf matches the desired configuration for a node of some version, so that no drift is certain: at most it has the names of other versions,
- * which a node ignores, and which only the node itself can tell apart. Pure.
+ * Returns whether node.conf matches the desired configuration for some node version, so that drift is not certain: at most it has other
+ * versions' names, which a node ignores, and which only the node itself can distinguish. Pure.
  */
 export function isRightForSomeVersion(
   document: ConfigDocument,

@@ -3,30 +3,27 @@ import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import { listComments, parseText, type ParsedText } from "../conf/parsed-text.ts";
 import type { TextPosition } from "../conf/problem.ts";
 
-/** A parsed text in which values can be found by path, with their place. */
+/** A parsed text whose values and their positions can be found by path. */
 export type ConfigTree = Readonly<{
-  /** Returns the value at a path, and its place; undefined if it is not there. */
+  /** Returns the value at a path and its position; undefined if there is none. */
   find: (path: readonly string[]) => FoundValue | undefined;
-  /** Returns the place of the value, or of the nearest object around it. */
+  /** Returns the position of the value, or of the nearest enclosing object. */
   place: (path: readonly string[]) => TextPosition;
-  /** Lists every property with its path, in the order of the text, duplicates included. */
+  /** Lists every property with its path, in text order, including duplicates. */
   properties: () => readonly FoundProperty[];
   comments: () => readonly FoundComment[];
 }>;
 
 export type FoundValue = Readonly<{
   value: unknown;
-  /** As it is written. */
+  /** Source text. */
   written: string;
   position: TextPosition;
 }>;
 export type FoundProperty = FoundValue & Readonly<{ path: readonly string[]; key: string; keyPosition: TextPosition }>;
 export type FoundComment = Readonly<{ written: string; position: TextPosition }>;
 
-/**
- * Makes a parsed text searchable. Of the rare forms of JSON5 whose places can't be determined, the values are found, and all of them in line 1,
- * column 1.
- */
+/** Makes a parsed text searchable. For the rare JSON5 forms without known positions, finds the values, all at line 1, column 1. */
 export function buildConfigTree(parsed: ParsedText): ConfigTree {
   if (parsed.root !== undefined) return createTree(parsed, parsed.root, getPlace);
   const read = parseText(JSON.stringify(parsed.value));
@@ -71,7 +68,7 @@ function getPlace({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 
-/** Returns scalars as they are; of objects and arrays only an empty one, because rules need no more. */
+/** Returns scalars as they are, but objects and arrays only as empty ones, because rules need no more. */
 function getValue(node: ValueNode): unknown {
   switch (node.type) {
     case "Object":

@@ -13,22 +13,22 @@ export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];
   nodeVersion?: string | undefined;
-  /** For a person, a program, code scanning, or the log of a GitHub workflow. */
+  /** For humans, programs, code scanning, or the log of a GitHub workflow. */
   format: "text" | "json" | "sarif" | "github";
-  /** URL of the folder `docs/`, which a SARIF log links to. */
+  /** URL of the directory `docs/`, which a SARIF log links to. */
   docsUrl: string;
-  /** Directory of the checkout, which reports for a forge name files from. */
+  /** Directory of the checkout; base of file names in reports for a forge. */
   repository: string;
 }>;
 
 type Dependencies = Readonly<{ output: CommandOutput; stdin: AsyncIterable<Uint8Array> }>;
 
-/** Larger files are no node.conf. */
+/** A larger file can't be a node.conf. */
 const limitBytes = 16_777_216;
 
 /**
- * Prints what is wrong in each node.conf, with line, column and fix. Returns the exit status: 0 nothing, 2 findings, 1 when a file
- * can't be read, whatever the others have, or an option is wrong.
+ * Prints the findings of each node.conf, with line, column and fix. Returns the exit status: 0 without findings, 2 with findings, 1 if any
+ * file can't be read or an option is invalid.
  */
 export async function runLintCommand(options: LintCommandOptions, { output, stdin }: Dependencies): Promise<number> {
   const { configPaths, nodeVersion, docsUrl } = options;
@@ -109,7 +109,7 @@ function formatJson(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Formats findings for a person: a line each, with place and fix. A file that could not be read is reported elsewhere. */
+/** Formats findings as text, one line each, with position and fix. Unreadable files are reported elsewhere. */
 function formatTextReport(files: readonly LintedFile[]): string {
   return files
     .filter(({ error }) => error === undefined)
@@ -127,7 +127,7 @@ function formatFile({ configPath, findings }: LintedFile): string {
   return `${lines.join("\n")}\n${count}.\n`;
 }
 
-/** Escapes control characters as JSON does: a file's key can neither move a terminal's cursor nor begin a line of a pipeline's log. */
+/** Escapes control characters as in JSON, so that a file's key can neither move a terminal's cursor nor start a line of a pipeline's log. */
 function escapeControlCharacters(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -8,8 +8,8 @@ import { findMonitorFindings } from "./monitor-rules.ts";
 import { checkKnownValues, checkPaths, checkPorts } from "./node-rules.ts";
 
 /**
- * Judges a node.conf with no node at all: what can't be read, keys that stand twice, ports that clash, missing paths, a push
- * address with a protocol, wrong types, keys of another version, secrets. Findings come in the order of the file. Pure.
+ * Checks a node.conf without a node: unreadable content, duplicate keys, conflicting ports, missing paths, a push address with a protocol,
+ * wrong types, keys of another version, secrets. Findings are in file order. Pure.
  *
  * @example
  * import { lintConfig, parseNodeVersion } from "gatehouse-evm/lint";

@@ -1,12 +1,12 @@
 /** Level and summary of a rule, for lists of findings. */
 type RuleWords = Readonly<{
-  /** `error`: the node would not start, or not do what the file says. `warning`: the node may run, but somebody will be surprised. */
+  /** `error`: the node would not start, or not behave as the file specifies. `warning`: the node may run, but with unexpected results. */
   level: "error" | "warning";
-  /** One sentence. `docs/lint.md` has more, under a heading of the rule's name. */
+  /** One sentence. `docs/lint.md` has details, under a heading of the rule's name. */
   summary: string;
 }>;
 
-/** Every rule of `gatehouse lint`, in the order of its page. */
+/** Rules of `gatehouse lint`, in the order of its page. */
 export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
   json5: { level: "warning", summary: "JSON5 can be read, but not corrected in place." },
@@ -22,17 +22,17 @@ export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   secret: { level: "error", summary: "A secret stands in the file." },
 };
 
-/** One thing that is wrong in a node.conf. */
+/** One problem in a node.conf. */
 export type LintFinding = Readonly<{
   rule: LintRule;
   /** 1-based. */
   line: number;
   column: number;
-  /** Path of keys, e.g. `chain.monitor_config`; empty for the file as a whole. */
+  /** Path of keys, e.g. `chain.monitor_config`; empty for the whole file. */
   path: string;
-  /** Fault, and what was expected. Never holds a value that may be secret. */
+  /** Problem and expected value. Never contains a potential secret. */
   message: string;
-  /** Instruction that corrects it. */
+  /** Instruction that fixes it. */
   fix: string;
 }>;
 

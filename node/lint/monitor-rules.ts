@@ -7,7 +7,7 @@ import type { LintFinding } from "./lint-rules.ts";
 
 const monitorPath = ["chain", "monitor_config"];
 
-/** Finds keys of `chain.monitor_config` that are of another version, of the wrong type, or misspelt. */
+/** Finds keys of `chain.monitor_config` that belong to another version, have the wrong type, or are misspelt. */
 export function findMonitorFindings(
   tree: ConfigTree,
   version: NodeVersion | undefined,
@@ -36,7 +36,7 @@ export function findMonitorFindings(
   return [...found, ...checkLoneSwitch(keys, version, releases)];
 }
 
-/** Finds a switch that is on alone: the node has nowhere to push to. A switch of another version is one finding already. */
+/** Finds an enabled switch without a push target. A switch of another version is already one finding. */
 function checkLoneSwitch(
   found: readonly FoundProperty[],
   version: NodeVersion | undefined,
@@ -77,7 +77,7 @@ function checkKey(
 
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
-/** Judges the name of a key; without a field it is that of the instance. */
+/** Checks the name of a key; without a field, it is the instance key. */
 function checkNaming(
   key: string,
   field: MonitorField | undefined,
@@ -93,7 +93,7 @@ function checkNaming(
   return { rule: "other-version", message, fix: "remove it, and give each node of the job its own job name." };
 }
 
-/** Returns a finding if no version reads all of the keys: of the naming for an unknown version nothing else can be wrong. */
+/** Returns a finding if no version reads all of the keys: for an unknown version, that is the only possible naming problem. */
 function checkMixedNaming(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
   const sets = listKeySets(releases);
   const known = found
@@ -122,7 +122,7 @@ function checkValue(
   return { rule, message, fix };
 }
 
-/** Says where the port of a pasted address belongs. */
+/** Explains where the port of a pasted address belongs. */
 function explainPort(address: unknown, { key, value }: Readonly<{ key: string; value: unknown }>): string {
   const pasted = parseAddress(address)?.port;
   if (pasted === undefined || pasted === value) return "";

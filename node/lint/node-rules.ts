@@ -21,7 +21,7 @@ const paths = [
   ["storage", "mygrid_env", "storage_data_path"],
 ];
 
-/** Finds ports that are missing, of the wrong type, out of range, or taken twice. */
+/** Finds ports that are missing, of the wrong type, out of range, or used twice. */
 export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
   return Object.keys(samplePorts).flatMap((name) => checkPort(tree, name, users));
@@ -67,7 +67,7 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds further keys of the public node with values that it does not read: an address, flags that are strings, and one that is a boolean. */
+/** Finds further keys of the public node with values that it does not accept: an address, flags that are strings, and one that is a boolean. */
 export function checkKnownValues(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
     const here = path.join(".");

@@ -1,6 +1,6 @@
 import { parseConfig, type ConfigDocument } from "../conf/document.ts";
 
-/** Reads a node.conf that can be used. @throws {Error} that says why another can't. */
+/** Parses a valid node.conf. @throws {Error} with the problem of an invalid one. */
 export function readDocument(text: string): ConfigDocument {
   const parsed = parseConfig(Buffer.from(text));
   if (!parsed.ok) throw new Error(parsed.problem.message);

@@ -2,13 +2,13 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Names of volumes and claims whose content can't be recreated in an hour: chain data and ledgers. */
+/** Names of volumes and claims whose content can't be recreated within an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
-/** Paths of chain data and node.conf in the node's container. Programs and keys next to them are recreated. */
+/** Paths of chain data and node.conf in the node's container. Programs and keys next to them can be recreated. */
 const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
-/** Rule 11: chain data and ledgers outlive a mistake. */
+/** Rule 11: chain data and ledgers survive mistakes. */
 export const chainData: ResourceRule = {
   scope: "resource",
   name: "chain-data",
@@ -21,7 +21,7 @@ export const chainData: ResourceRule = {
 
 function checkProtection({ type, name, props, protect }: PolicyResource): readonly string[] {
   if (protect) return [];
-  // A directory of another volume, mounted as one: it holds no other data.
+  // Bind mount of a directory of another volume; it contains no other data.
   if (readFields(props["driverOpts"])["o"] === "bind") return [];
   if (type === "docker:index/volume:Volume" && precious.test(readText(props["name"]) ?? name)) {
     return ["holds chain data or a ledger and is not protected"];

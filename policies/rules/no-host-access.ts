@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { findWorkload, checkContainers } from "../workload-of.ts";
 
-/** Directories of a host that no container should read: the system's own, other containers', devices. */
+/** Host directories that no container should read: system directories, other containers' data, devices. */
 const sensitive = [
   "/",
   "/etc",
@@ -17,10 +17,10 @@ const sensitive = [
   "/usr",
 ];
 
-/** The engine's socket has its own rule. */
+/** A separate rule covers the engine's socket. */
 const engineSocket = /\/(docker|containerd|crio|podman)[^/]*\.sock$/;
 
-/** Rule 2: a container is not its host. */
+/** Rule 2: a container is isolated from its host. */
 export const noHostAccess: ResourceRule = {
   scope: "resource",
   name: "no-host-access",
@@ -49,7 +49,7 @@ function isSensitive(path: string): boolean {
   return sensitive.some((root) => plain === root || (root !== "/" && plain.startsWith(`${root}/`)));
 }
 
-/** Rule 5: no capabilities, no way to more, a system call filter. */
+/** Rule 5: no capabilities, no privilege escalation, a system call filter. */
 export const confined: ResourceRule = {
   scope: "resource",
   name: "confined",

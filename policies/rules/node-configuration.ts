@@ -4,13 +4,13 @@ import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 import type { Variable } from "../workload.ts";
 
-/** Settings of a sidecar that must not be `false`, each with the consequence if it is. */
+/** Sidecar settings that must not be `false`, each with the consequence of `false`. */
 const mustNotBeFalse: Readonly<Record<string, string>> = {
   GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is left as it is, and the node's disk fills",
   GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
 };
 
-/** Rule 15: the node prunes automatically, and its metrics keys are those of its image's version. */
+/** Rule 15: the node prunes automatically, and its metrics keys match its image's version. */
 export const nodeConfiguration: StackRule = {
   scope: "stack",
   name: "node-configuration",
@@ -32,11 +32,11 @@ type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
 
 function findSidecar(resource: PolicyResource): readonly Sidecar[] {
   const workload = findWorkload(resource);
-  // Another container of an engine is not read: where it has no variables, they are unknown at preview.
+  // Skip other Docker containers: if they have no variables, these are unknown at preview.
   if (workload === undefined || (workload.kind === "docker" && workload.service() !== "sidecar")) return [];
   const variables = workload
     .containers()
-    // A container that ends after one task is not a sidecar; if it is replaced, its environment is unknown at preview.
+    // A one-shot container is not a sidecar; if it is replaced, its environment is unknown at preview.
     .filter((container) => !container.oneShot())
     .map((container) => container.variables())
     .find((all) => all.some(({ name }) => name.startsWith("GATEHOUSE_SIDECAR_")));
@@ -60,7 +60,7 @@ function findValue(variables: readonly Variable[], name: string): string | undef
   return variables.find((variable) => variable.name === name)?.value;
 }
 
-/** Checks a `node.conf` that the deployment itself renders: into a ConfigMap, or into a container's uploads. */
+/** Checks a `node.conf` rendered by the deployment itself: into a ConfigMap, or into a container's uploads. */
 function checkRendered(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
   const version = findValue(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];

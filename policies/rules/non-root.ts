@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Rule 4: nothing runs as root. */
+/** Rule 4: no container runs as root. */
 export const nonRoot: ResourceRule = {
   scope: "resource",
   name: "non-root",

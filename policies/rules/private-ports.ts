@@ -2,10 +2,10 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText, readWhole } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Port that requires a token of each caller, so that an Ingress with TLS may expose it; a plain port would reveal the tokens. */
+/** Port that requires a token from each caller, so that an Ingress with TLS may expose it; without TLS, the tokens would leak. */
 const privateGateway = 8_547;
 
-/** Ports with control or data of the node: its RPC, its internal RPC, the Pushgateway, and status and metrics of services. */
+/** Ports for node control or data: its RPC, its internal RPC, the Pushgateway, and status and metrics of services. */
 const reserved: Readonly<Record<number, string>> = {
   18_100: "the node's JSON-RPC over HTTP",
   18_200: "the node's JSON-RPC over WebSocket",
@@ -24,7 +24,7 @@ const reserved: Readonly<Record<number, string>> = {
 
 const loopback = /^(127\.|::1$|localhost$)/;
 
-/** Rule 9: the gateway is the only way to the node. */
+/** Rule 9: the node is reachable only through the gateway. */
 export const privatePorts: ResourceRule = {
   scope: "resource",
   name: "private-ports",
@@ -62,7 +62,7 @@ function checkServicePorts({ type, props }: PolicyResource): readonly string[] {
   });
 }
 
-/** Checks the ports that an Ingress or a route of the Gateway API exposes to the public. */
+/** Checks the ports that an Ingress or a Gateway API route exposes publicly. */
 function checkBackendPorts({ type, props }: PolicyResource): readonly string[] {
   const spec = readFields(props["spec"]);
   const rules = readItems(spec["rules"]).map(readFields);

@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Rule 8: probes detect a service that is not well. */
+/** Rule 8: probes detect unhealthy services. */
 export const probes: ResourceRule = {
   scope: "resource",
   name: "probes",

@@ -1,7 +1,7 @@
 import type { ResourceRule } from "../rule.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Rule 7: limits keep one service from starving the others. */
+/** Rule 7: limits prevent one service from starving the others. */
 export const resourceLimits: ResourceRule = {
   scope: "resource",
   name: "resource-limits",

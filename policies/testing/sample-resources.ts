@@ -4,7 +4,7 @@ type Props = Readonly<Record<string, unknown>>;
 
 const digest = `sha256:${"a".repeat(64)}`;
 
-/** A Docker container that breaks no rule, with some properties changed. */
+/** Builds a Docker container that breaks no rule, with some properties changed. */
 export function buildDockerContainer(change: Props = {}, service = "facilitator"): PolicyResource {
   return {
     type: "docker:index/container:Container",
@@ -30,7 +30,7 @@ export function buildDockerContainer(change: Props = {}, service = "facilitator"
   };
 }
 
-/** A Kubernetes StatefulSet of one node that breaks no rule, with its container and its pod changed. */
+/** Builds a single-node Kubernetes StatefulSet that breaks no rule, with changes to its container and its pod. */
 export function buildStatefulSet(
   container: Props = {},
   pod: Props = {},
@@ -58,7 +58,7 @@ export function buildStatefulSet(
   };
 }
 
-/** A Kubernetes container that breaks no rule, with some fields changed. */
+/** Builds a Kubernetes container that breaks no rule, with some fields changed. */
 export function buildKubernetesContainer(change: Props = {}): Props {
   return {
     name: "main",
@@ -76,12 +76,11 @@ export function buildKubernetesContainer(change: Props = {}): Props {
   };
 }
 
-/** A resource of any type. */
 export function buildResource(type: string, props: Props, { name = "it", protect = false } = {}): PolicyResource {
   return { type, name, props, protect };
 }
 
-/** A NetworkPolicy that denies everything in a namespace. */
+/** Builds a NetworkPolicy that denies everything in a namespace. */
 export function denyAll(namespace = "gatehouse"): PolicyResource {
   return buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
     metadata: { name: "deny", namespace },

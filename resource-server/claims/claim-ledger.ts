@@ -5,59 +5,62 @@ import { parseClaim, parseClaimKey, foundClaimColumns, readFoundClaim } from "./
 import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
- * The claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A move that
- * does not fit the claim's state, or that is not its owner's, changes nothing and throws `ClaimMovedError`. Any method throws
- * `StoreError` when the database can't be used now.
+ * Claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A transition that does not fit
+ * the claim's state, or does not come from its owner, changes nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the
+ * database is unavailable.
  */
 export type ClaimLedger = Readonly<{
   find(key: ClaimKey): Promise<FoundClaim | undefined>;
-  /** Finds the key of the claim of a payer that has an identifier. */
+  /** Returns the key of a payer's claim with this identifier. */
   findIdentified(payer: string, identifier: string): Promise<ClaimKey | undefined>;
-  /** (none) → working, owned by this process; false if there is a claim already, or one of the payer with the same identifier. The one atomic step that makes a payment buy once. */
+  /**
+   * (none) → working, owned by this process; returns false if there already is a claim on the payment, or another of the payer with the
+   * same identifier. This single atomic step ensures that a payment buys only once.
+   */
   claim(claim: NewClaim): Promise<boolean>;
-  /** Makes this process the owner of a claim that no living process has; undefined if one has it, or if it has nothing to give any more. */
+  /** Makes this process the owner of a claim that no live process owns; returns undefined if one owns it, or if it has nothing left to deliver. */
   acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
-  /** Owns the claim no longer. */
+  /** Gives up ownership of the claim. */
   disown(key: ClaimKey): Promise<void>;
-  /** working → settling, with the response that the upstream gave. */
+  /** working → settling, with the upstream's response. */
   settling(key: ClaimKey, response: SoldResponse): Promise<void>;
-  /** settling → settling, with the transaction that is pending. */
+  /** settling → settling, with the pending transaction. */
   pending(key: ClaimKey, settlement: SettleResponse): Promise<void>;
   /** settling → settled. */
   settled(key: ClaimKey, settlement: SettleResponse): Promise<void>;
-  /** settled, delivered → delivered; the signature is forgotten, and nobody owns it. */
+  /** settled, delivered → delivered; deletes the signature and the owner. */
   delivered(key: ClaimKey): Promise<void>;
   /** working, settling → (none): nothing was charged. */
   release(key: ClaimKey): Promise<void>;
-  /** Claims that this process owns. */
+  /** Returns claims owned by this process. */
   owned(countMax: number): Promise<readonly Readonly<{ key: ClaimKey; isWorking: boolean }>[]>;
-  /** Releases what processes that are gone were working on, and disowns what else they owned; returns how many were released. */
+  /** Releases the claims that exited processes were working on, and disowns their others; returns how many were released. */
   releaseAbandoned(): Promise<number>;
-  /** Claims whose settlement has no known outcome and which no other process has, the longest untouched first. */
+  /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
   /**
-   * Forgets responses that no process delivers: of expired payments that were delivered; or, the oldest first, those that were delivered, or that
-   * nobody took before the payment expired. Returns how many.
+   * Deletes responses that no process is delivering: delivered ones of expired payments; or, oldest first, delivered ones, or ones not
+   * fetched before the payment expired. Returns the number deleted.
    */
   forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
-  /** Bytes of all responses that are kept. */
+  /** Returns the size of all retained responses in bytes. */
   responseBytes(): Promise<number>;
-  /** Payers whose responses that are kept have more than so many bytes. */
+  /** Returns the payers whose retained responses exceed this number of bytes. */
   payersAbove(bytes: number): Promise<ReadonlySet<string>>;
   /** Counts the claims by state. */
   count(): Promise<Readonly<Record<string, number>>>;
-  /** Forgets claims that ended, or wait for their client, since before `before` (Unix ms) and whose payments expired. */
+  /** Deletes claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
   forget(before: number): Promise<number>;
 }>;
 
-/** `clock` gives milliseconds since 1970. */
+/** Dependencies of the claim ledger. `clock` returns milliseconds since 1970. */
 export type ClaimLedgerDependencies = Readonly<{
   store: SqlStore;
   owner: Pick<ClaimOwner, "id" | "graceMs">;
   clock: () => number;
 }>;
 
-/** Creates the ledger of a store that has its tables. */
+/** Creates the claim ledger on a store that has its tables. */
 export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
   const sql = buildClaimSql(store.nowMs);
   const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
@@ -121,7 +124,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
   };
 }
 
-/** Most responses of expired payments that are forgotten in one statement. */
+/** Max responses of expired payments deleted in one statement. */
 const forgottenMax = 10_000;
 
 function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
@@ -129,9 +132,8 @@ function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
 }
 
 /**
- * A claim is not in the state that a move of it needs, or not this process's. Another process took it over because this
- * one was cut off from the ledger for too long. Nothing was changed; the same payment, sent again, gets what it is
- * owed.
+ * State transition of a claim that is in another state, or owned by another process, which took it over because this process was cut off
+ * from the ledger for too long. Nothing was changed; resending the same payment yields what it is owed.
  */
 export class ClaimMovedError extends Error {
   override readonly name = "ClaimMovedError";
@@ -143,13 +145,13 @@ export class ClaimMovedError extends Error {
 }
 
 /**
- * Builds the ledger's statements, for SQLite and PostgreSQL alike. `$1` to `$4` are the key (network, asset, payer,
- * nonce) where a statement is about one claim, and `$5` is the process that writes: it changes only what it owns.
+ * Builds the ledger's statements, for both SQLite and PostgreSQL. In statements about one claim, `$1` to `$4` are the key (network, asset,
+ * payer, nonce), and `$5` is the writing process, which changes only claims that it owns.
  */
 function buildClaimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   const mine = `${byKey} AND owner = $5`;
-  // A parameter says how long past its time an owner is still taken for alive; see `ClaimOwner.graceMs`.
+  // The parameter specifies how long an owner counts as alive after its expiry; see `ClaimOwner.graceMs`.
   const living = (graceMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
   const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
   return {

@@ -5,29 +5,29 @@ import type { SqlStore } from "#daemon/sql/store.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 
 /**
- * This process as an owner of claims. What it owns nobody else touches while it lives; it lives while its row in `claim_owner` has
- * not expired, by the database's clock. A process that was cut off longer than that finds its claims gone: each move of a claim is
- * conditional on its owner, so it can't act on what another has taken over.
+ * This process as an owner of claims. No other process touches its claims while it is alive, that is, while its row in `claim_owner` has
+ * not expired by the database's clock. A process that was cut off for longer loses its claims: each transition of a claim is conditional on
+ * its owner, so it can't act on claims that another process took over.
  */
 export type ClaimOwner = AsyncDisposable &
   Readonly<{
     id: string;
-    /** Time after its row's expiry for which another owner is taken to be alive, in milliseconds. */
+    /** Time for which another owner counts as alive after its row expires, in milliseconds. */
     graceMs: () => number;
     readiness: () => ReadinessCheck;
   }>;
 
 const renewIntervalMs = 1_000;
 const lifeMs = 6_000;
-/** More than any outage: spares everybody. */
+/** Exceeds any outage, so that all owners count as alive. */
 const graceAllMs = 1e14;
-/** Age at which the rows of processes that are gone are of no use to anyone. */
+/** Age at which the rows of exited processes are deleted. */
 const forgottenAfterMs = 86_400_000;
 
-/** Expiry of an only owner's row: never. */
+/** Expiry of a sole owner's row: never. */
 const neverMs = Number.MAX_SAFE_INTEGER;
 
-/** Becomes the only owner of a store that no other process can open: whoever had claims before is gone. */
+/** Registers as the sole owner of a store that no other process can open: all earlier owners have exited. */
 export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore }>): Promise<ClaimOwner> {
   const id = randomUUID();
   await store.transaction(async (connection) => {
@@ -43,8 +43,8 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
 }
 
 /**
- * Becomes one of the owners that share a database, and stays one by renewing its row. After an outage of the database every row
- * has expired; so whoever could not renew its own for a while spares the others until all had time to.
+ * Registers as one of the owners that share a database, and stays registered by renewing its row. After a database outage every row has
+ * expired; so an owner that could not renew its own row for a while treats the others as alive until all have had time to renew.
  */
 export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner> {
   const id = randomUUID();
@@ -79,7 +79,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
     }
   };
 
-  // The store could not be opened if an only owner lived.
+  // A sole owner can't be alive, or the store could not have been opened.
   const gone = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
   await store.change(`DELETE FROM claim_owner WHERE ${gone}`, [forgottenAfterMs, neverMs]);
   await renew();

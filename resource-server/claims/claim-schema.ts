@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
-/** One identifier of a payer buys once (x402 extension `payment-identifier`). */
+/** An identifier of a payer buys only once (x402 extension `payment-identifier`). */
 const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
    CREATE UNIQUE INDEX claims_by_identifier ON claims (payer, identifier) WHERE identifier IS NOT NULL`;
 
 /**
- * The ledger's tables in SQLite; append only. `body` and `payload` are there only while they are needed: they are what was bought,
- * and a signature. `owner` is the process that works on a claim or delivers it; `claim_owner` has the processes that live.
+ * SQLite tables of the ledger; append-only. `body` (the purchased response) and `payload` (with a signature) are retained only while
+ * needed. `owner` is the process that works on a claim or delivers it; `claim_owner` lists the live processes.
  */
 export const sqliteClaimMigrations: Migrations = [
   `CREATE TABLE claims (
@@ -42,7 +42,7 @@ export const sqliteClaimMigrations: Migrations = [
   addIdentifier,
 ];
 
-/** The same tables in PostgreSQL; append only. */
+/** The same tables in PostgreSQL; append-only. */
 export const postgresClaimMigrations: Migrations = [
   `CREATE TABLE claims (
      network text NOT NULL,
@@ -67,7 +67,7 @@ export const postgresClaimMigrations: Migrations = [
    CREATE INDEX claims_by_state ON claims (state, updated_at_ms);
    CREATE INDEX claims_by_owner ON claims (owner) WHERE owner IS NOT NULL;
    CREATE TABLE claim_owner (id text PRIMARY KEY, expires_at_ms bigint NOT NULL)`,
-  // The default is for replicas of the version before, which go on for a while.
+  // The default serves replicas of the previous version, which keep running for a while.
   `ALTER TABLE claims ADD COLUMN idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text`,
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
@@ -92,7 +92,7 @@ const row = keyColumns.extend({
   holder: z.string().nullable(),
 });
 
-/** The columns of table `claims` that {@link readFoundClaim} reads. */
+/** Columns of table `claims` that {@link readFoundClaim} reads. */
 export const foundClaimColumns =
   "network, asset, payer, nonce, state, route, fingerprint, digest, payload, requirements, idempotency_key, valid_before, " +
   "settlement, holder, coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response";
@@ -101,18 +101,18 @@ const foundRow = row
   .omit({ status: true, headers: true, body: true })
   .extend({ response_bytes: z.number(), has_response: z.number() });
 
-/** Makes a claim's key of a row of table `claims`. */
+/** Parses a claim's key from a row of table `claims`. */
 export function parseClaimKey(raw: unknown): ClaimKey {
   return keyColumns.parse(raw);
 }
 
-/** Makes a claim of a row of table `claims`. */
+/** Parses a claim from a row of table `claims`. */
 export function parseClaim(raw: unknown): PaymentClaim {
   const columns = row.parse(raw);
   return { ...withoutResponse(columns), response: parseResponse(columns) };
 }
 
-/** Makes a claim without its response of a row of {@link foundClaimColumns}. */
+/** Reads a claim without its response from a row of {@link foundClaimColumns}. */
 export function readFoundClaim(raw: unknown): FoundClaim {
   const columns = foundRow.parse(raw);
   const { response_bytes: responseBytes, has_response: hasResponse } = columns;

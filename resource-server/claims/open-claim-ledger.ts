@@ -8,17 +8,17 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
-/** A ledger that this process has opened. Disposing of it gives up what the process owns, and closes the database. */
+/** Ledger opened by this process. Disposal disowns the process's claims and closes the database. */
 export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;
 
 /** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
- * Opens the ledger that the settings name: the PostgreSQL database of all replicas, or a SQLite file of this process alone, which processes
- * that are handed over share as replicas do. `clock` gives Unix ms.
+ * Opens the configured ledger: the PostgreSQL database of all replicas, or a SQLite file exclusive to this process; during a hot restart,
+ * both processes share the file as replicas do. `clock` returns Unix ms.
  *
- * @throws {StartupError} when both are named, or the one that is can't be used.
+ * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openClaimLedger(
   { path, url, ...limits }: ResourceServerSettings["ledger"],
@@ -35,7 +35,7 @@ export async function openClaimLedger(
       const owner = isHandedOver ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store });
       return { store, owner: resources.use(await owner) };
     }
-    // Loaded only when it is used: a start with SQLite does not pay for it.
+    // Lazy import, so that a start with SQLite does not pay for it.
     const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
     const place = { url, setting: nameSetting("url"), schema: "gatehouse_resource_server" };
     const store = resources.use(

@@ -4,84 +4,84 @@ import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
 import type { PaymentKey } from "#x402/scheme.ts";
 
 /**
- * States in which one payment becomes one response. The claim is the only place where money changes state; each move is
- * one atomic write.
+ * States in which one payment becomes one response. Money changes state only in the claim; each transition is one atomic write.
  *
  *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered
  *                          │                      │
- *                       work failed         settlement refused
+ *                       work failed         settlement rejected
  *                          ▼                      ▼
  *                       (none)                 (none)              = released: the payment may be used again
  *
- * | state | what is true | after kill -9 |
+ * | state | meaning | after kill -9 |
  * |---|---|---|
- * | working | verified; the upstream may be running; nothing is charged | released; a retry does the work again |
- * | settling | the response is kept; the settlement may have been sent; its outcome is not known | the settlement is requested again: it charges once (EIP-3009) and gives the same outcome |
- * | settled | charged; the response is kept until a client has got it | the same PAYMENT-SIGNATURE gets the response |
- * | delivered | charged; the network took the response, which is kept until the payment expires, in case the client lost it | the same PAYMENT-SIGNATURE of the same buyer gets the response again |
+ * | working | verified; the upstream may be running; nothing is charged | released; a retry repeats the work |
+ * | settling | response retained; settlement may have been sent, outcome unknown | settled again: charges once (EIP-3009), same outcome |
+ * | settled | charged; response retained until a client has received it | the same PAYMENT-SIGNATURE gets the response |
+ * | delivered | charged and sent; response retained until expiry, in case of loss | the same PAYMENT-SIGNATURE and buyer get it again |
  *
- * A claim is owned by the process that works on it or delivers it; nobody else moves it while that process lives (`claim-owner.ts`).
- * A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
+ * A claim is owned by the process that works on it or delivers it; no other process changes it while that process is alive
+ * (`claim-owner.ts`). A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
  */
 type ClaimState = "working" | "settling" | "settled" | "delivered";
 
-/** A claim is named as its payment is. */
+/** Key of a claim, identical to its payment's key. */
 export type ClaimKey = PaymentKey;
 
-/** A claim to be made on a payment. */
+/** New claim on a payment. */
 export type NewClaim = Readonly<{
   key: ClaimKey;
   route: string;
-  /** Names the request; see `requestFingerprint`. */
+  /** Identifies the request; see `requestFingerprint`. */
   fingerprint: string;
-  /** Names the signed payment; see `Payment.digest`. */
+  /** Identifies the signed payment; see `Payment.digest`. */
   digest: string;
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /**
-   * Names this claim to the facilitator, each time that its settlement is requested: whoever takes it up after kill -9 gets the
-   * outcome, and nobody else does. At random, so that a ledger that was copied or restored claims nothing for another.
+   * Identifies this claim to the facilitator on every settle request, so that only the owner that resumes it after a kill -9 gets the
+   * outcome. Random, so that a copied or restored ledger can't claim another's outcome.
    */
   idempotencyKey: string;
   /** Unix seconds. */
   validBefore: number;
-  /** Names the buyer; see {@link nameHolder}. Undefined in claims from before it was kept. */
+  /** Identifies the buyer; see {@link nameHolder}. Undefined in older claims, from before this field existed. */
   holder: string | undefined;
-  /** Names the payment's own identifier, of which a payer has one claim; see {@link nameIdentifier}. */
+  /** Identifies the payment's own identifier, for which a payer has at most one claim; see {@link nameIdentifier}. */
   identifier: string | undefined;
 }>;
 
-/** Names the identifier that a payer chose for its payment; undefined if there is none. Hexadecimal SHA-256. */
+/** Hashes the identifier that a payer chose for its payment; returns undefined if there is none. Hexadecimal SHA-256. */
 export function nameIdentifier(payload: PaymentPayload): string | undefined {
   const id = readPaymentIdentifier(payload);
   return id === undefined ? undefined : hash("sha256", `payment-identifier ${id}`);
 }
 
 /**
- * Names a buyer by what the chain does not show. A settled authorization and its signature are in a transaction for everybody to read: who asks for a
- * delivered response again shows the payment's own identifier, or comes from the address (IPv6: /64) that bought. Hexadecimal SHA-256.
+ * Identifies a buyer by data that is not on the chain. A settled authorization and its signature are public in a transaction, so a client
+ * that requests a delivered response again must send the payment's own identifier, or come from the buyer's address (IPv6: /64).
+ * Hexadecimal SHA-256.
  */
 export function nameHolder(payload: PaymentPayload, client: string): string {
   return nameIdentifier(payload) ?? hash("sha256", `address ${client}`);
 }
 
-/** A payment that buys, or bought, one response. */
+/** Payment that buys, or bought, one response. */
 export type PaymentClaim = Readonly<
   Omit<NewClaim, "payload" | "identifier"> & {
     state: ClaimState;
-    /** Until it is delivered. */
+    /** Retained until delivery. */
     payload: PaymentPayload | undefined;
-    /** From `settling` until the payment has expired, or the limit of kept responses is reached. */
+    /** Retained from `settling` until the payment has expired, or the limit of retained responses is reached. */
     response: SoldResponse | undefined;
-    /** Last answer of the facilitator: a pending transaction while `settling`, the outcome after it. */
+    /** Last response of the facilitator: a pending transaction while `settling`, then the outcome. */
     settlement: SettleResponse | undefined;
   }
 >;
 
-/** A claim as it is looked up, without its response, of which only the size is read: many may look for it at one time. */
+/** Claim as looked up, with only the size of its response, because many clients may look it up at the same time. */
 export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse: boolean; responseBytes: number }>;
 
-/** Names a request by all that decides what it buys: method, path with query, body. Hexadecimal SHA-256. */
+/** Identifies a request by everything that determines what it buys: method, path with query, body. Hexadecimal SHA-256. */
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,
 ): string {
@@ -89,7 +89,7 @@ export function requestFingerprint(
   return hash("sha256", `${request.method} ${request.target}\n${body}`);
 }
 
-/** A response that a client buys, whole. */
+/** Complete purchased response. */
 export type SoldResponse = Readonly<{
   status: number;
   headers: readonly (readonly [name: string, value: string])[];

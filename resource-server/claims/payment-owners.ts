@@ -1,18 +1,15 @@
 import { namePayment } from "#x402/scheme.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
-/**
- * Payments that this process works on or delivers. Who acquires one owns its claim until they release it;
- * everyone else leaves the claim alone.
- */
+/** Payments that this process works on or delivers. A caller that acquires one owns its claim until it releases it; all others leave the claim alone. */
 export type PaymentOwners = Readonly<{
-  /** False when somebody owns it already. */
+  /** Returns false if it is already owned. */
   acquire(key: ClaimKey): boolean;
   release(key: ClaimKey): void;
   count(): number;
 }>;
 
-/** Creates the owners; nobody owns anything at first. */
+/** Creates an empty set of owners. */
 export function createPaymentOwners(): PaymentOwners {
   const owned = new Set<string>();
   return {

@@ -1,23 +1,26 @@
 import type { ClaimLedger } from "./claim-ledger.ts";
 
-/** Responses in the ledger: those that may be requested again, and those that were not taken yet. */
+/** Responses in the ledger: those that may be requested again, and those not fetched yet. */
 export type RetainedResponses = Readonly<{
-  /** Forgets what nobody may request any more, and the oldest beyond the limit. */
+  /** Deletes responses that can no longer be requested, and the oldest ones above the limit. */
   trim: () => Promise<void>;
-  /** Whether another response for this payer may be kept: without room, nothing new is sold to it. */
+  /** Returns whether another response for this payer may be retained; if not, it can't buy anything new. */
   hasRoom: (payer: string) => boolean;
 }>;
 
-/** Most responses that are forgotten with one statement. */
+/** Max responses deleted with one statement. */
 const forgottenTogether = 100;
 
-/** Part of the limit that any payer may fill; in the rest, a payer has a small share, so that one who takes nothing does not end the sales to others. */
+/**
+ * Part of the limit that any payer may fill; of the rest, each payer gets a small share, so that a payer that fetches nothing does not
+ * block sales to others.
+ */
 const commonPart = 3 / 4;
 const payerPart = 1 / 64;
 
 /**
- * Creates the keeper of responses within `bytesMax`. Beyond its common part, delivered ones are forgotten first, then those that were never taken and
- * whose payment has expired; no response goes whose payment was charged and is still valid.
+ * Creates the store of responses within `bytesMax`. Above its common part, deletes delivered responses first, then unfetched ones whose
+ * payment has expired. Never deletes a response whose payment was charged and is still valid.
  */
 export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger): RetainedResponses {
   const commonBytes = bytesMax * commonPart;

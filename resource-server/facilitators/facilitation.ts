@@ -6,10 +6,10 @@ import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
-/** A payment for a facilitator: as this process has read it, or as it was sent to an earlier process, which left it in the ledger. */
+/** Payment for a facilitator: as parsed by this process, or as sent to an earlier process, which left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
-/** Verifies and settles payments: a facilitator over HTTP, or one in this process. Both throw {@link FacilitationError} only. */
+/** Verifies and settles payments, with a facilitator over HTTP or in this process. Both methods throw only {@link FacilitationError}. */
 export type Facilitation = AsyncDisposable &
   Readonly<{
     verify(
@@ -18,8 +18,8 @@ export type Facilitation = AsyncDisposable &
       request?: RequestTrace,
     ): Promise<VerifyResponse>;
     /**
-     * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` names the sale; a facilitator that tells
-     * callers apart gives the outcome to the sale that asked first, and `duplicate_settlement` to any other.
+     * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` identifies the sale; a facilitator that
+     * distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to any other.
      */
     settle(
       payment: PresentedPayment,
@@ -27,24 +27,24 @@ export type Facilitation = AsyncDisposable &
       idempotencyKey: string,
       request?: RequestTrace,
     ): Promise<SettleResponse>;
-    /** Whether it can be used now, from state. */
+    /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
-    /** Whether it is known to settle nothing that is sold now: no client should sign a payment then. */
+    /** Returns whether it is known to settle none of the current offers; no client should sign a payment then. */
     settlesNothing(): boolean;
   }>;
 
 /**
- * Fault that kept a facilitator from a verdict:
- * - `unreachable`: it was not reached; it has done nothing;
- * - `unintelligible`: what answered is no facilitator;
- * - `refused`: it answered that the payment itself is malformed (400, 422); it has done nothing;
- * - `denied`: it takes nothing from us now: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
- * - `failed`: it raised an error (5xx);
- * - `unknown`: the answer was cut off or is late. What it did is not known.
+ * Reason why a facilitator returned no verdict:
+ * - `unreachable`: it was not reached and has done nothing;
+ * - `unintelligible`: the responder is not a facilitator;
+ * - `refused`: it reported the payment itself as malformed (400, 422) and has done nothing;
+ * - `denied`: it accepts nothing from us now: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
+ * - `failed`: it reported an error (5xx);
+ * - `unknown`: the response was cut off or is late. Its effects are unknown.
  */
 export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "denied" | "failed" | "unknown";
 
-/** No verdict. The message is for the log: it may hold text of the facilitator about itself, which no client gets to see. */
+/** Missing verdict. The message is only for the log: it may contain the facilitator's text about itself, which is never shown to clients. */
 export class FacilitationError extends Error {
   override readonly name = "FacilitationError";
   readonly code: FacilitationErrorCode;
@@ -59,7 +59,7 @@ const text = z
   .string()
   .nullish()
   .transform((value) => value ?? undefined);
-/** A facilitator's message, which client and log get: on one line, without what it may quote: a signature, or the URL of its node. */
+/** Facilitator's message for client and log: one line, without anything sensitive that it may quote (a signature, or its node's URL). */
 const message = text.transform((value) =>
   value === undefined
     ? undefined
@@ -73,23 +73,23 @@ const extra = z
   .nullish()
   .transform((value) => value ?? undefined);
 
-/** Drops absent fields, which `exactOptionalPropertyTypes` and JSON both tell apart from undefined ones. */
+/** Drops undefined fields, because `exactOptionalPropertyTypes` and JSON both distinguish absent from undefined. */
 function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
 /**
- * How x402-rs words it that the chain itself rejected the transfer, which it reports as `unexpected_error` like a node that is away: its RPC library's
- * text for an error response (alloy), with the code of a revert (geth 3, Nethermind -32015) or the words.
+ * Text with which x402-rs reports that the chain itself rejected the transfer, under `unexpected_error` like an unavailable node: its RPC
+ * library's text for an error response (alloy), with the code of a revert (geth 3, Nethermind -32015) or the words.
  */
 const reverted = /^server returned an error response: error code (3|-32015|-?\d+: execution reverted)\b/i;
 
-/** Definite reasons; what a simulation or a transaction ran into may be the facilitator's own fault. */
+/** Definite reasons; a failed simulation or transaction may be the facilitator's own fault. */
 const definite = new Set<string | undefined>(Object.values(reason));
 for (const unclear of ["simulation", "transaction", "transferEvent", "pending", "duplicate"] as const)
   definite.delete(reason[unclear]);
 
-/** An error in place of a verdict, as the published Go facilitator has it: `{error: "<reason>: <message>"}`. */
+/** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
   const [, found = "", rest] = /^(\w+)(?:: (.*))?$/s.exec(error) ?? [];
   if (definite.has(found)) return { reason: found, message: message.parse(rest) };
@@ -97,7 +97,7 @@ const worded = z.object({ error: z.string() }).transform(({ error }, context) =>
   return z.NEVER;
 });
 
-/** A facilitator's answer to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
+/** Facilitator's response to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
 export const verifyAnswer = z.union([
   z
     .object({
@@ -119,7 +119,7 @@ export const verifyAnswer = z.union([
   ),
 ]);
 
-/** A facilitator's answer to `/settle` (x402 version 2, SettleResponse); a failure need not name transaction and network. */
+/** Facilitator's response to `/settle` (x402 version 2, SettleResponse); a failure may omit transaction and network. */
 export const settleAnswer = z.union([
   z
     .object({
@@ -149,10 +149,10 @@ export const settleAnswer = z.union([
 
 const settledAsset = z.object({ address: z.string(), decimals: z.number().optional() });
 
-/** A token that a Gatehouse facilitator settles; others say nothing of theirs. */
+/** Token that a Gatehouse facilitator settles; other facilitators don't list theirs. */
 export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 
-/** The fields of a facilitator's answer to `/supported` that are read. */
+/** Relevant fields of a facilitator's response to `/supported`. */
 export const supportedAnswer = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
   error: text,

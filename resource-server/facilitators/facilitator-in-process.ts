@@ -18,7 +18,7 @@ import { rememberFitness } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
-/** The section `settlement` if there is no facilitator's URL: key and RPC URL are required then. */
+/** Section `settlement` without a facilitator URL; key and RPC URL are then required. */
 export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;
 
 export type InProcessDependencies = Readonly<{
@@ -31,16 +31,15 @@ export type InProcessDependencies = Readonly<{
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
- * Derives the settings of settlements: the facilitator's defaults, but callers who wait at a stop are answered within
- * what the stop has left for that. A facilitator is told to stop at once, this process's only after most of
- * `shutdown.graceMs`.
+ * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response within the remaining
+ * shutdown time. A separate facilitator is stopped immediately, this process's only after most of `shutdown.graceMs`.
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;
   return { ...settlement, drainMs: Math.min(settlement.drainMs, computeAnswerTimeMs(graceMs)) };
 }
 
-/** Verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
+/** Creates a facilitator that verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function createFacilitatorInProcess(
   { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath }: InProcessOptions,
   { chain, token, ledger: claims, shutdown }: Pick<ResourceServerSettings, "chain" | "token" | "ledger" | "shutdown">,
@@ -52,7 +51,7 @@ export async function createFacilitatorInProcess(
       signer: { privateKey },
       assets: [token],
       payees: [],
-      // Replicas that share their claims share their settlements as well: they settle with one signer.
+      // Replicas that share their claims also share their settlements, because they settle with one signer.
       ledger: {
         ...claims,
         path: claims.url === undefined ? ledgerPath : undefined,
@@ -70,7 +69,7 @@ export async function createFacilitatorInProcess(
     const fault = decimals();
     return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
   };
-  // The first request may come when the node it was started with is down already.
+  // The node may already be down by the time of the first request.
   readiness();
   return {
     ...callInProcess(facilitator),
@@ -80,7 +79,7 @@ export async function createFacilitatorInProcess(
   };
 }
 
-/** Calls a facilitator of this process, which needs not read again what this process has read. */
+/** Calls an in-process facilitator, which need not parse payments that this process has already parsed. */
 export function callInProcess({
   verify,
   settle,

@@ -12,37 +12,37 @@ import { FacilitationError, type Facilitation, settleAnswer, supportedAnswer, ve
 import { watchFacilitator } from "./facilitator-watch.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
-/** URL of a facilitator, and limits on its use. */
+/** URL of a facilitator, and limits for its use. */
 export type FacilitatorOverHttpOptions = Readonly<{
   url: string;
   /** Sent with every call, if the facilitator requires one. */
   apiKey?: Secret | undefined;
   verifyTimeoutMs: number;
   settleTimeoutMs: number;
-  /** The network that payments are made on; the facilitator has to support it. */
+  /** Payment network, which the facilitator must support. */
   network: string;
-  /** The schemes that are sold; the facilitator has to support each. Default: all that are known. */
+  /** Schemes of the offers, each of which the facilitator must support. Default: all known schemes. */
   schemes?: readonly string[];
-  /** Offers of what is sold now; the facilitator has to take their terms. Default: none. */
+  /** Returns the current offers, whose terms the facilitator must accept. Default: none. */
   offers?: () => readonly PaymentRequirements[];
 }>;
 
 export type FacilitatorOverHttpDependencies = Readonly<{
   fetch: typeof globalThis.fetch;
   log: Logger;
-  /** Aborts when waiting for a facilitator is over, because the process is to end. */
+  /** Aborts when the process stops waiting for the facilitator because it is shutting down. */
   signal: AbortSignal;
 }>;
 
 const answerLimitBytes = 65_536;
 
-/** One request to a facilitator; without a body it is a GET. */
+/** Request to a facilitator; a GET if it has no body. */
 type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
 
 /**
- * Uses a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). The SDK's client is not used because it
- * reads answers of any size, hands the facilitator's raw text on, and does not report a request that was never sent from one
- * whose outcome is unknown.
+ * Creates a client of a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). Does not use the SDK's client, because
+ * it reads responses of any size, passes on the facilitator's raw text, and does not distinguish a request that was never sent from one
+ * with an unknown outcome.
  */
 export function createFacilitatorOverHttp(
   options: FacilitatorOverHttpOptions,
@@ -56,7 +56,7 @@ export function createFacilitatorOverHttp(
     const where = `${base}${path}`;
     const { status, text } = await fetchAnswer(where, timeoutMs, sent);
     const parsed = schema.safeParse(parseJson(text));
-    // Other facilitators reject a payment with an error status, and the body of a verdict.
+    // Other facilitators reject a payment with an error status, and a verdict as the body.
     if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
     if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${formatExcerpt(text)}`);
     if (status >= 400)
@@ -114,7 +114,7 @@ export function createFacilitatorOverHttp(
   };
 }
 
-/** Watches that the facilitator settles what is sold. */
+/** Monitors whether the facilitator settles the current offers. */
 function watchOffered(
   { network, offers = () => [], schemes = knownSchemes.map(({ name }) => name) }: FacilitatorOverHttpOptions,
   { verify, ...from }: Pick<Facilitation, "verify"> & Pick<Parameters<typeof watchFacilitator>[1], "log" | "supported">,
@@ -122,19 +122,19 @@ function watchOffered(
   return watchFacilitator({ network, schemes }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });
 }
 
-/** Puts the key into the header that is free: credentials of the URL, for a proxy before the facilitator, are the Authorization. */
+/** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }
 
-/** Whether a body rejects a payment with a reason; `x402/answer.ts` says which reasons are a facilitator's own faults. */
+/** Returns whether a body rejects a payment with a reason; `x402/answer.ts` lists which reasons are a facilitator's own faults. */
 function isRejection(body: unknown): boolean {
   const { isValid, invalidReason, success, errorReason } = body as Partial<VerifyResponse & SettleResponse>;
   return (isValid === false && Boolean(invalidReason)) || (success === false && Boolean(errorReason));
 }
 
-/** Whether a status says that the payment is malformed: 400, and 422 of frameworks that distinguish bad syntax from bad content. */
+/** Returns whether a status means that the payment is malformed: 400, and 422 from frameworks that distinguish bad syntax from bad content. */
 function isMalformed(status: number): boolean {
   return status === 400 || status === 422;
 }
@@ -156,7 +156,7 @@ const beforeTheRequest = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Whether a `fetch` failed before anything of the request went out, so that nobody can have acted on it. */
+/** Returns whether a `fetch` failed before any part of the request was sent, so that it can't have had any effect. */
 function hasNeverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);

@@ -4,16 +4,16 @@ import { pauseInBackground, poll } from "#daemon/time.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 import type { RejectedTerms } from "./terms-check.ts";
 
-/** Pause between two looks while the facilitator is fit, and while it is not. */
+/** Check interval while the facilitator is ready, and while it is not. */
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
-/** Knows whether a facilitator can be used, without a request to it. */
+/** Tracks whether a facilitator is usable, without calling it on each request. */
 export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing">;
 
 /**
- * Looks from time to time whether a facilitator answers `/supported` with the schemes on the network, and takes the terms of what is sold; logs each
- * change. Once it was fit, a failure is tolerated ({@link rememberFitness}).
+ * Checks periodically whether a facilitator responds to `/supported` with the schemes on the network, and accepts the terms of the current
+ * offers; logs each change. Once it was ready, failures are tolerated ({@link rememberFitness}).
  */
 export function watchFacilitator(
   { network, schemes }: Readonly<{ network: string; schemes: readonly string[] }>,
@@ -77,9 +77,9 @@ export function watchFacilitator(
 }
 
 /**
- * Makes what follows whether payments can be judged: once they could, a failure is tolerated. What verifies and settles is the same for all
- * replicas, a facilitator or the chain, so that a load balancer that took out each would have none left to say 503 with Retry-After, to name
- * prices and to deliver what is paid. Before that it is not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
+ * Tolerates failures of the check once it has succeeded. All replicas use the same facilitator or chain, so if a failure made every replica
+ * unready, a load balancer would have none left to return 503 with Retry-After, to quote prices and to deliver paid responses. Before the
+ * first success failures are not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
  */
 export function rememberFitness(): (check: ReadinessCheck) => ReadinessCheck {
   let wasFit = false;

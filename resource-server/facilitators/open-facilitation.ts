@@ -20,10 +20,10 @@ export type FacilitationDependencies = Readonly<{
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
- * Opens what verifies and settles payments by the schemes that are sold: the facilitator that the settings name, or one in this process.
+ * Opens the facilitator for the offered schemes: the configured one, or one in this process.
  *
- * @throws {StartupError} when there is no facilitator URL and a setting is missing that settling here needs, or when both ways
- * are set.
+ * @throws {StartupError} when there is no facilitator URL and a setting required for local settlement is missing, or when both are
+ * configured.
  */
 export async function openFacilitation(
   settings: ResourceServerSettings,
@@ -51,7 +51,7 @@ export async function openFacilitation(
         `Set ${names}, or the facilitator's URL.`,
     );
   }
-  // Loaded only when it is used: it takes most of the start's time.
+  // Lazy import, because it takes most of the startup time.
   const { createFacilitatorInProcess } = await import("./facilitator-in-process.ts");
   return createFacilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
 }

@@ -4,7 +4,7 @@ import { reason } from "#x402/reason.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { Facilitation, SettledAsset } from "./facilitation.ts";
 
-/** Reasons to reject a payment that lie in the seller's terms, whoever signs it. */
+/** Reasons to reject a payment because of the seller's terms, whoever signs it. */
 const ofTerms = new Set<string | undefined>([
   reason.missingDomain,
   reason.tokenName,
@@ -13,22 +13,22 @@ const ofTerms = new Set<string | undefined>([
   "invalid_exact_evm_eip3009_not_supported",
 ]);
 
-/** Answers of a facilitator that reads an empty account's balance, or simulates its payment, before it judges the terms. */
+/** Responses of a facilitator that reads an empty account's balance, or simulates its payment, before it checks the terms. */
 const ofAccount = new Set<string | undefined>([reason.simulation, "insufficient_funds"]);
 
-/** Most payees whose terms are checked. */
+/** Max payees whose terms are checked. */
 const payeesMax = 8;
 
-/** Pause between two checks of terms that were rejected, in milliseconds. */
+/** Pause between two checks of rejected terms, in milliseconds. */
 const recheckMs = 10_000;
 
-/** Terms that a facilitator rejects, and whether it takes no others. */
+/** Terms that a facilitator rejects, and whether it rejects all terms. */
 export type RejectedTerms = Readonly<{ message: string; areAll: boolean }>;
 
 /**
- * Creates a check that a facilitator takes payments by the terms of the offers, which repeats when they change: it has a payment from an empty account
- * verified, of each payee's lowest price, and where that fails for the account's sake one of nothing, which a token takes that was signed for its own
- * name and version (ERC-20 requires it). Compares decimals where the facilitator lists them.
+ * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a payment from an empty
+ * account of each payee's lowest price. If that fails because of the account, it verifies a payment of zero, which a token accepts if
+ * signed for its own name and version (ERC-20 requires it). Compares decimals if the facilitator lists them.
  *
  * @throws {FacilitationError} when there is no verdict.
  */
@@ -56,7 +56,7 @@ export function createTermsCheck(
   };
 }
 
-/** Explains why payments of an offer are rejected whoever signs them, in one sentence; none if they are not. */
+/** Returns why payments of an offer are rejected whoever signs them, in one sentence; empty if they are not. */
 async function explainRejection(
   offer: PaymentRequirements,
   verify: Facilitation["verify"],
@@ -76,7 +76,7 @@ function compareAmounts(a: PaymentRequirements, b: PaymentRequirements): number 
   return BigInt(a.amount) < BigInt(b.amount) ? -1 : 1;
 }
 
-/** Signs a payment of an account that was made for it, and holds nothing. */
+/** Signs a payment from a newly created, empty account. */
 async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload> {
   const { generatePrivateKey, privateKeyToAccount } = await import("viem/accounts");
   const scheme = knownSchemes.find(({ name }) => name === accepted.scheme);
@@ -87,7 +87,7 @@ async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload>
 
 type SettledAssets = Readonly<{ assets?: readonly SettledAsset[] | undefined }>;
 
-/** Explains that the token of an offer has other decimals than prices are converted with; undefined if none has, as far as it is known. */
+/** Describes a mismatch between the decimals of an offer's token and those used to convert prices; undefined if none is known. */
 export function explainDecimals(
   { assets = [] }: SettledAssets,
   offers: readonly Pick<PaymentRequirements, "asset">[],

@@ -4,55 +4,56 @@ import { openWatchedFile, type WatchedFileDependencies } from "#daemon/files/wat
 import type { Route } from "./route.ts";
 import { buildRoutes, type RouteOptions } from "./routes.ts";
 
-/** The routes that are sold, as they change while the server runs. */
+/** Routes for sale, hot-reloaded while the server runs. */
 export type LiveRoutes = AsyncDisposable &
   Readonly<{
     current: () => readonly Route[];
-    /** The route of a method and a path, byte for byte. */
+    /** Returns the route of a method and a path, matched byte for byte. */
     find: (method: string, target: string) => Route | undefined;
-    /** The offers that a payment for a route may accept: those that it makes, and for a while those that it made before for the same product. */
+    /** Returns the offers that a payment for a route may accept: its current ones, and for a while its former ones for the same product. */
     taken: (route: Route) => readonly PaymentRequirements[];
   }>;
 
-/** File of the routes that are sold, and the time for which former offers are taken. */
+/** File of the routes for sale, and the time for which former offers are accepted. */
 export type LiveRoutesOptions = RouteOptions &
   Readonly<{
     path: string;
-    /** The setting that names the file, for messages. */
+    /** Setting that specifies the file, for messages. */
     setting: string;
-    /** Time for which an offer is still taken after a change of the file: a client may have it in its hands. */
+    /** Time for which an offer is still accepted after a change of the file, because a client may already have fetched it. */
     formerOfferMs: number;
   }>;
 
-/** Destinations of reports about changes, and another check of the routes. */
+/** Destinations for reports about changes, and an additional check of the routes. */
 export type LiveRoutesDependencies = WatchedFileDependencies &
   Readonly<{
     clock: () => number;
-    /** Another problem of routes that have the right form, in one sentence; undefined if there is none. */
+    /** Returns any other problem of well-formed routes, in one sentence; undefined if there is none. */
     check: (routes: readonly Route[]) => string | undefined;
-    /** Called with routes before they are sold. */
+    /** Called with routes before they go on sale. */
     took: (routes: readonly Route[]) => void;
   }>;
 
-/** Most former offers of a route that are taken; a file that changes more often than that forgets the oldest. */
+/** Max former offers accepted per route; beyond that, the oldest are dropped. */
 const formerOffersMax = 64;
 
-/** An offer that a route made before a change, and the time until which it is taken. */
+/** Former offer of a route, and the time until which it is accepted. */
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
-/** Whether two routes give the same for a payment, whatever each charges for it. */
+/** Returns whether two routes deliver the same for a payment, regardless of their prices. */
 function shareOffers({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
   return isDeepStrictEqual(before, after);
 }
 
 /**
- * Reads the routes that are sold, now and whenever their file changes. A file with a mistake changes nothing.
+ * Reads the routes for sale, at startup and whenever their file changes. An invalid file changes nothing.
  *
- * A payment is often signed for an offer that was fetched seconds before, so that a new price would refuse it. A former offer is therefore taken for
- * `formerOfferMs`, but only where it pays to an account that the route still names: money never goes where it shall go no more. It bought what the route
- * gave then: once a change touches more of a route than its offers, its former ones are taken no more, lest an old price buy a new product.
+ * A payment is often signed for an offer fetched seconds before, so a new price would reject it. A former offer is therefore accepted for
+ * `formerOfferMs`, but only if it pays an account that the route still lists: money never goes to a removed payee. A former offer bought
+ * the route's former product, so once a change affects more of a route than its offers, former offers are rejected, lest an old price buy a
+ * new product.
  *
- * @throws {StartupError} with every problem of the file at the start, each with the route and the field.
+ * @throws {StartupError} with every problem of the file at startup, each with the route and the field.
  */
 export async function openLiveRoutes(
   { path, setting, formerOfferMs, ...making }: LiveRoutesOptions,

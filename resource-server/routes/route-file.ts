@@ -2,7 +2,7 @@ import { z } from "zod";
 import { address, httpUrl } from "#daemon/settings/types.ts";
 import { routeMethods } from "./route.ts";
 
-/** Paths that the server answers itself. */
+/** Paths that the server itself responds to. */
 const ownPaths = new Set(["/health", "/.well-known/jwks.json"]);
 
 const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
@@ -27,7 +27,7 @@ const offerBy = (schemes: readonly string[]) =>
     payTo: address.optional(),
   });
 
-/** Longest time that a token is sold for: a year. */
+/** Max validity of a sold token: one year. */
 const tokenSecondsMax = 31_536_000;
 
 const acceptsBy = (offer: ReturnType<typeof offerBy>) => z.union([offer, z.array(offer).min(1).max(16)]);
@@ -54,13 +54,13 @@ const routeBy = (offer: ReturnType<typeof offerBy>) =>
       message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
     });
 
-/** Most routes in one file. */
+/** Max routes in one file. */
 const routesMax = 1_000;
 
 /**
- * The routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with `accepts`
- * (one object or several, by one of these schemes), `description`, `mimeType`, and `upstream`, the URL that a paid request is forwarded
- * to, or `token`, the tier and the time of the access token that is sold (specification, Authentication, 4).
+ * Creates the schema of the routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with
+ * `accepts` (one object or several, with one of these schemes), `description`, `mimeType`, and either `upstream`, the URL to which a paid
+ * request is forwarded, or `token`, the tier and validity of the access token for sale (specification, Authentication, 4).
  */
 export function createRouteFileSchema(schemes: readonly string[]) {
   return z
@@ -69,12 +69,12 @@ export function createRouteFileSchema(schemes: readonly string[]) {
     .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 }
 
-/** The payment options of routes, whatever else is wrong with these. */
+/** Creates the schema of the routes' payment options alone, ignoring other errors. */
 export const createOffersSchema = (schemes: readonly string[]) =>
   z.record(z.string(), z.object({ accepts: acceptsBy(offerBy(schemes)) }).or(z.unknown().transform(() => undefined)));
 
-/** One payment option of a route in the file. */
+/** Payment option of a route in the file. */
 export type RouteOffer = z.output<ReturnType<typeof offerBy>>;
 
-/** The routes file, parsed. */
+/** Parsed routes file. */
 export type RouteFile = z.output<ReturnType<typeof createRouteFileSchema>>;

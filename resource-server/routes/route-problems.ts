@@ -4,8 +4,8 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { createOffersSchema, createRouteFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
- * Finds what is wrong with the content of a routes file for a server that charges on one network by these schemes: a
- * line for each problem, with the route and the field. Empty if the server takes it.
+ * Lists the problems of a routes file's content for a server that charges on one network with these schemes: one line per problem, with the
+ * route and the field. Empty if it is valid.
  */
 export function findRouteProblems(
   content: unknown,
@@ -35,7 +35,7 @@ function describeSchemaIssues(issues: readonly Issue[]): readonly string[] {
 
 type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
 
-/** Lists the problems within an issue of a key, or of a union: those of the alternative that was meant. */
+/** Lists the problems within an issue of a key, or of a union: those of the intended alternative. */
 function listInnermost(issue: Issue): readonly Problem[] {
   if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
   if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];

@@ -1,14 +1,14 @@
 import type { PaymentRequirements } from "@x402/core/types";
 
-/** Methods that a route may be sold under. HEAD is not one of them: it would charge for a body that is not sent. */
+/** Methods with which a route may be sold. HEAD is excluded, because it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Token that a route sells: for a tier of the gateway, good for so long. */
+/** Token sold by a route: its gateway tier and its validity. */
 export type TokenTerms = Readonly<{ tier: string; seconds: number }>;
 
-/** A route that is sold. */
+/** Route for sale. */
 export type Route = Readonly<{
-  /** `<METHOD> <path>`, as in the routes file; names the route in metrics, logs and messages. */
+  /** `<METHOD> <path>`, as in the routes file; identifies the route in metrics, logs and messages. */
   key: string;
   method: (typeof routeMethods)[number];
   /** Matched exactly, byte for byte. */
@@ -16,7 +16,7 @@ export type Route = Readonly<{
   accepts: readonly PaymentRequirements[];
   description: string | undefined;
   mimeType: string | undefined;
-  /** URL that a paid request is forwarded to; a route has this or `token`. */
+  /** URL to which a paid request is forwarded; a route has either this or `token`. */
   upstream: URL | undefined;
   token: TokenTerms | undefined;
 }>;

@@ -6,18 +6,18 @@ import { createRouteFileSchema, type RouteFile } from "./route-file.ts";
 import { findRouteProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 
-/** Options of building routes from the content of a routes file. */
+/** Options for building routes from the content of a routes file. */
 export type RouteOptions = Readonly<{
   token: ChargedToken;
-  /** Paid where an offer names no recipient. */
+  /** Recipient for offers that specify none. */
   payTo: string;
   /** `maxTimeoutSeconds` of every offer. */
   validitySeconds: number;
-  /** Default: all that are known. */
+  /** Default: all known schemes. */
   schemes?: readonly Scheme[];
 }>;
 
-/** Builds the routes that the content of a routes file describes, or lists every problem of it, each with the route and the field. */
+/** Builds the routes from the content of a routes file, or lists all its problems, each with the route and the field. */
 export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);

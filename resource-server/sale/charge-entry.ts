@@ -3,7 +3,7 @@ import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { namePayment } from "#x402/scheme.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 
-/** Builds the audit entry of a payment that was charged for a response. */
+/** Builds the audit entry of a payment charged for a response. */
 export function describeCharge(
   { key, route, requirements: { payTo, amount } }: PaymentClaim,
   { transaction }: SettleResponse,

@@ -14,8 +14,8 @@ import type { PaymentClaim } from "../claims/payment-claim.ts";
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
 /**
- * Settles a claim whose payment is at hand. `readSettleState` says what the answer comes to; if it is `pending`, its reason says so too, with the
- * transaction if one is known. An error means that the facilitator was not reached or took nothing: then nothing was charged.
+ * Settles a claim whose payment is available. `readSettleState` maps the response to an outcome; if it is `pending`, so is its reason, with
+ * the transaction if known. An error means that the facilitator was not reached or accepted nothing, so nothing was charged.
  */
 export async function settleClaim(
   claim: PaymentClaim,
@@ -35,10 +35,10 @@ export async function settleClaim(
 }
 
 /**
- * Settles a claim again whose settlement may have been sent before, with an unknown outcome. A facilitator that says by now that
- * the nonce is used is taken to have missed its own receipt only when it named a transaction before and names none now. One that
- * never named a transaction may have sent none, and one that it names now has failed: then the payer spent the nonce otherwise.
- * One that calls it a duplicate of the very transaction that it named before has settled this claim, before it knew owners.
+ * Retries the settlement of a claim whose earlier settlement may have been sent, with an unknown outcome. If the facilitator now reports
+ * the nonce as used, it counts as having missed its own receipt only if it reported a transaction before and reports none now. If it never
+ * reported a transaction, it may have sent none, and a transaction that it reports now has failed; the payer then used the nonce otherwise.
+ * If it reports a duplicate of the same transaction as before, it settled this claim before it tracked owners.
  */
 export async function resumeClaim(
   claim: PaymentClaim,
@@ -60,7 +60,7 @@ function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefo
   return errorReason === reason.duplicate && transaction === namedBefore;
 }
 
-/** Builds a pending settlement. `named` is the transaction that the facilitator names now; else the one that it named before counts. */
+/** Builds a pending settlement. `named` is the transaction that the facilitator reports now; without it, the earlier one is used. */
 function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
   return {
     success: false,

@@ -6,8 +6,8 @@ import { StoreError } from "#daemon/sql/store.ts";
 import { ClaimMovedError, type ClaimLedger } from "../claims/claim-ledger.ts";
 
 /**
- * Sells while there are places, of which the clients have fair shares; what comes beyond is `busy`, and nothing is done for it. What was sold
- * keeps its place until its delivery ends.
+ * Limits sales to the available slots, shared fairly between clients; requests over the limit are `busy`, and nothing is done for them. A
+ * sold response occupies its slot until its delivery ends.
  */
 export function boundSale(
   places: Pick<FairPlaces, "enter">,
@@ -23,7 +23,7 @@ export function boundSale(
   };
 }
 
-/** Ends the delivery as before, and then disposes of what was kept for it. */
+/** Wraps a delivery so that its end also disposes of `kept`. */
 function keepUntilEnd(delivery: Delivery, kept: Disposable): Delivery {
   return {
     async delivered() {
@@ -37,7 +37,7 @@ function keepUntilEnd(delivery: Delivery, kept: Disposable): Delivery {
   };
 }
 
-/** Wraps `sell` so that a ledger that can't be used, or a claim that another process took over meanwhile, is an outcome. */
+/** Wraps `sell` so that an unavailable ledger, or a claim that another process took over meanwhile, becomes an outcome. */
 export function guardSale(
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {
@@ -51,7 +51,7 @@ export function guardSale(
   };
 }
 
-/** Finds out whether a payment has a claim, whatever its state. */
+/** Creates a search for whether a payment has a claim, in any state. */
 export function createClaimSearch(
   ledger: Pick<ClaimLedger, "find">,
 ): (payment: Payment) => Promise<boolean | SaleWithoutLedger> {

@@ -7,10 +7,10 @@ import type { Route } from "../routes/route.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
-/** Metrics of payments. Labels are routes of the file and outcomes of the code, so that their number is bounded. */
+/** Payment metrics. Labels are routes of the file and outcomes of the code, so that their number is limited. */
 export type PaymentMetrics = Readonly<{
   count(route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid"): void;
-  /** Adds what a settled payment charged, in the token's smallest units. */
+  /** Adds the charged amount of a settled payment, in the token's smallest units. */
   charge(claim: PaymentClaim): void;
   timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult>;
 }>;
@@ -72,7 +72,7 @@ export function createPaymentMetrics({
   };
 }
 
-/** Counts the claims; undefined while the ledger can't be queried, so that the other metrics are still served. */
+/** Counts the claims; returns undefined while the ledger is unavailable, so that the other metrics are still served. */
 async function countClaims(ledger: Pick<ClaimLedger, "count">): Promise<Readonly<Record<string, number>> | undefined> {
   try {
     return await ledger.count();

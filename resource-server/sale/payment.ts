@@ -7,23 +7,23 @@ import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import type { PaymentKey, ReadPayment, Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 
-/** A payment as a client sent it: well formed, nothing of it verified. */
+/** Payment as sent by a client: well-formed but unverified. */
 export type Payment = Readonly<{
   read: ReadPayment;
-  /** Names the payment; its payer and nonce are as the client says, in lower case. */
+  /** Identifies the payment; payer and nonce are the client's claims, in lower case. */
   key: PaymentKey;
   /** Unix seconds. */
   validBefore: number;
-  /** Names the signed payment: only who knows the signature can name it. */
+  /** Identifies the signed payment; only a holder of the signature can compute it. */
   digest: string;
 }>;
 
-/** The outcome of reading a PAYMENT-SIGNATURE header. */
+/** Result of reading a PAYMENT-SIGNATURE header. */
 export type PaymentReading = Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }>;
 
 /**
- * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). A payment by a scheme that is not known is read
- * as one of `exact`: whatever it accepts, what it bought before is found by its authorization.
+ * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). Parses a payment with an unknown scheme as
+ * `exact`: whatever it accepts, its earlier purchase is found by its authorization.
  */
 export function readPayment(header: string, schemes: readonly Scheme[] = knownSchemes): PaymentReading {
   let decoded: unknown;
@@ -52,7 +52,7 @@ function buildPayment(read: ReadPayment): Payment {
   };
 }
 
-/** Finds the offer that a payment accepts; undefined if it is not ours: all fields count, addresses in any case. */
+/** Returns the offer that a payment accepts; undefined if it is not ours. Compares all fields, addresses case-insensitively. */
 export function findAcceptedOffer(
   { read }: Payment,
   offers: readonly PaymentRequirements[],

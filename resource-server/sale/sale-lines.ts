@@ -5,18 +5,18 @@ import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** Lines about requests: anybody can have payments refused, and who has paid can request the same response again, any number of times. */
+/** Log lines about requests, limited because any client can cause rejected payments, and a buyer can request the same response again, any number of times. */
 export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
-/** Facts that every line of one sale has, and that tie it to the lines of other services. */
+/** Fields common to all log lines of one sale, which relate them to the lines of other services. */
 export type SaleFacts = ReturnType<typeof nameSale>;
 
-/** Names a sale for its lines. */
+/** Builds the identifying fields of a sale's log lines. */
 export function nameSale(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
   return { route, payment: namePayment(key), payer: key.payer, ...formatTraceFacts(trace) };
 }
 
-/** Writes how a sale ended. */
+/** Logs the outcome of a sale. */
 export function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, outcome: SaleOutcome): void {
   switch (outcome.kind) {
     case "sold":

@@ -6,14 +6,14 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 /**
  * Outcome of a sale, for the client:
  * - `sold`: deliver the response, then end the delivery;
- * - `invalid`: the payment was refused, by verification, by settlement, or because it is spent; nothing more was charged;
- * - `pending`: the settlement's outcome is not known yet; the same payment gets it;
- * - `in-progress`: another request with the same payment is being worked on;
+ * - `invalid`: the payment was rejected by verification, by settlement, or because it is spent; nothing more was charged;
+ * - `pending`: the settlement's outcome is still unknown; the same payment gets it;
+ * - `in-progress`: another request with the same payment is in progress;
  * - `other-request`: the payment bought something else;
- * - `declined`, `failed`: the upstream gave nothing to sell; nothing was charged;
- * - `no-verdict`: the facilitator or the chain gave no verdict; nothing was charged, the same payment may yet buy;
- * - `busy`: too much is under way; nothing was done;
- * - `no-ledger`: the ledger could not be read or written; whatever was begun is found in it later, and the same payment gets it.
+ * - `declined`, `failed`: the upstream returned nothing to sell; nothing was charged;
+ * - `no-verdict`: the facilitator or the chain returned no verdict; nothing was charged, the same payment may yet buy;
+ * - `busy`: too many requests are in flight; nothing was done;
+ * - `no-ledger`: the ledger could not be read or written; anything already started is found in it later, and the same payment gets it.
  */
 export type SaleOutcome = Readonly<
   | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; delivery: Delivery }
@@ -25,13 +25,13 @@ export type SaleOutcome = Readonly<
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
 
-/** Outcome where the ledger could not be used. */
+/** Outcome when the ledger is unavailable. */
 export type SaleWithoutLedger = Readonly<{ kind: "no-ledger"; cause: Error }>;
 
-/** End of a sold response's delivery. One of the two has to be called, once. */
+/** Callbacks for the end of a sold response's delivery. Exactly one must be called, once. */
 export type Delivery = Readonly<{
-  /** The client has got all of it: the payment buys nothing more. */
+  /** The client has received the whole response; the payment buys nothing more. */
   delivered: () => Promise<void>;
-  /** The client is gone: it may come again with the same payment. */
+  /** The client disconnected; it may return with the same payment. */
   undelivered: () => Promise<void>;
 }>;

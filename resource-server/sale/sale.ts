@@ -24,24 +24,24 @@ import { resumeClaim, settleClaim } from "./claim-settlement.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
-/** One payment for one request. */
+/** Request with its payment. */
 export type SaleRequest = Readonly<{
   payment: Payment;
-  /** The offer that the payment accepts; undefined if the route has no such offer, or has it no more. */
+  /** Offer that the payment accepts; undefined if the route does not, or no longer, have such an offer. */
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
-  /** Address that it comes from, as a key of {@link toAddressKey}. */
+  /** Client address, as a key of {@link toAddressKey}. */
   client: string;
-  /** Memory for responses that are given to the client. */
+  /** Memory for responses delivered to the client. */
   memory: Pick<HeldBytes, "tryAcquire">;
-  /** The request, for whoever has to do with its payment. */
+  /** Trace of the request, for the services that handle its payment. */
   trace?: RequestTrace | undefined;
-  /** Does what is paid for. Called at most once. */
+  /** Performs the paid work. Called at most once. */
   work: () => Promise<UpstreamResult>;
 }>;
 
-/** A request whose payment accepts an offer of the route. */
+/** Request whose payment accepts an offer of the route. */
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
 export type SaleDependencies = Readonly<{
@@ -50,7 +50,7 @@ export type SaleDependencies = Readonly<{
   owners: PaymentOwners;
   /** Unix milliseconds. */
   clock: () => number;
-  /** Called once for each payment that was charged. */
+  /** Called once for each charged payment. */
   onSettled: (claim: PaymentClaim) => void;
   audit?: AuditLog | undefined;
 }>;
@@ -60,8 +60,8 @@ export type SellingDependencies = SaleDependencies &
   Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
 
 /**
- * Sells a response for a payment by the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
- * caller delivers. A payment that was claimed before gets what it is owed, and nothing is charged again, whatever is offered now.
+ * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
+ * caller delivers. A previously claimed payment gets what it is owed without another charge, whatever the current offers are.
  */
 export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
@@ -83,13 +83,13 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
   }
-  // A payment that is being settled is valid no more, and it may be another copy of this very request that settles it.
+  // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
   if (begun?.digest !== request.payment.digest) return refusal;
   return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
 }
 
-/** Takes up a settlement whose outcome is not known. Leaves it alone while a request works on the same payment. */
+/** Resumes a settlement with an unknown outcome, unless a request is working on the same payment. */
 export async function resumeSettlement(
   { key }: Pick<PaymentClaim, "key">,
   dependencies: SaleDependencies,
@@ -123,17 +123,17 @@ async function runAsOwner(
 }
 
 /**
- * Seconds by which a client's clock may be ahead. An authorization ends within `maxTimeoutSeconds` (x402 version 2, scheme `exact` on EVM), and for as
- * long its response is kept.
+ * Max seconds by which a client's clock may be ahead. An authorization ends within `maxTimeoutSeconds` (x402 version 2, scheme `exact` on
+ * EVM), and its response is retained for as long.
  */
 const clockSkewSeconds = 60;
 
-/** The SDK's reason for a payment that accepts what is not offered. */
+/** SDK's reason for a payment that accepts an offer that does not exist. */
 export const noOffer = "No matching payment requirements";
 
 /**
- * Finds what this payer bought before by the identifier of a payment. A verified payment that was signed anew under the same one, as a buyer does that lost
- * the response, is not charged: it gets that response, if it is for the same request.
+ * Returns what this payer bought before with the payment's identifier. A verified payment that a buyer signed anew under the same
+ * identifier, after losing the response, is not charged: it gets that response, if it is for the same request.
  */
 async function findIdentified(
   { key: { payer }, read }: Payment,
@@ -167,12 +167,12 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
 }
 
 /**
- * A request for what was bought earlier: by another payment with the same identifier, if `isIdentified`; `isRepeated` says that the response had been
- * delivered before the request came.
+ * Request for an earlier purchase. `isIdentified` means that another payment with the same identifier bought it; `isRepeated` means that
+ * the response had been delivered before the request came.
  */
 type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
-/** Gives the owner of an earlier claim what it is owed: again to a client that comes back, and once to copies that come at one time. */
+/** Delivers to the owner of an earlier claim what it is owed: again to a returning client, and once to concurrent copies. */
 async function collect(key: ClaimKey, request: Collection, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const found = await ledger.find(key);
@@ -189,7 +189,7 @@ async function collect(key: ClaimKey, request: Collection, dependencies: SaleDep
   const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
   if (claim.state === "working") {
-    // Whoever worked on it is gone, or could not note its end; nothing was charged, and the next request starts over.
+    // The process that worked on it exited or could not record its end; nothing was charged, and the next request starts over.
     await ledger.release(key);
     return { kind: "in-progress" };
   }
@@ -229,7 +229,7 @@ async function record(
   if (settlement instanceof FacilitationError) return ledger.release(claim.key);
   switch (readSettleState(settlement)) {
     case "settled":
-      // Before the ledger: a kill in between has the outcome requested, and reported, once more.
+      // Before the ledger: after a kill in between, the outcome is requested and reported again.
       audit?.add(describeCharge(claim, settlement));
       await ledger.settled(claim.key, settlement);
       return onSettled(claim);

@@ -6,21 +6,20 @@ import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 export type SettlementResumerOptions = Readonly<{
   intervalMs: number;
-  /** Time for which ended claims and undelivered responses are kept. */
+  /** Retention time of ended claims and undelivered responses. */
   retentionMs: number;
 }>;
 
 export type SettlementResumerDependencies = SaleDependencies &
   Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger }>;
 
-/** Claims of one look, and how many of them are settled at one time. */
+/** Max claims per check, and max of them settled concurrently. */
 const claimsPerLookMax = 100;
 const parallelMax = 4;
 
 /**
- * Brings settlements with an unknown outcome to their end, whether their client comes again or not: what a process left that
- * was killed, and what a facilitator could not answer. Runs until it is disposed of; also gives free what processes left that are
- * gone, and forgets what is old.
+ * Resolves settlements with an unknown outcome, whether or not their client returns: those of a killed process, and those for which a
+ * facilitator had no response. Runs until disposed; also releases claims of exited processes, and deletes old ones.
  */
 export function resumeSettlements(
   options: SettlementResumerOptions,
@@ -29,7 +28,7 @@ export function resumeSettlements(
   const { ledger, owners, responses, log, clock } = dependencies;
   const stop = new AbortController();
 
-  /** Releases what this process owns by the ledger and no request of it works on: the end of a request could not be written. */
+  /** Releases claims that this process owns in the ledger without a request working on them, because the end of their request could not be written. */
   async function releaseOrphans(): Promise<void> {
     for (const { key, isWorking } of await ledger.owned(claimsPerLookMax)) {
       if (!owners.acquire(key)) continue;

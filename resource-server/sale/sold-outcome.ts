@@ -3,7 +3,7 @@ import type { PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** Creates the outcome of a claim that is charged: its payment stays owned until the delivery ends. */
+/** Creates the outcome of a charged claim; its payment stays owned until the delivery ends. */
 export function createSoldOutcome(
   { key, response, settlement }: PaymentClaim,
   {

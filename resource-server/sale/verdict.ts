@@ -6,10 +6,10 @@ import { FacilitationError, type Facilitation } from "../facilitators/facilitati
 import type { Payment } from "./payment.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** The SDK's reason for a payment that has not the shape of one. */
+/** SDK's reason for a payment that is not well-formed. */
 const malformed = "invalid_payload";
 
-/** A payment to verify against the offer that it accepts, and the client that sent it. */
+/** Payment to verify against the offer that it accepts, and the client that sent it. */
 type Presented = Readonly<{
   payment: Payment;
   requirements: PaymentRequirements;
@@ -17,10 +17,10 @@ type Presented = Readonly<{
   trace?: RequestTrace | undefined;
 }>;
 
-/** What verifies, and slots of payments whose verdict is awaited: anybody can make such payments, and they must leave room for those that are good. */
+/** Verifier, and slots for payments awaiting a verdict: any client can send such payments, and they must leave capacity for valid ones. */
 export type Verifier = Readonly<{ facilitation: Pick<Facilitation, "verify">; unverified: Pick<FairPlaces, "enter"> }>;
 
-/** Has the facilitator verify a payment; undefined if it is valid. */
+/** Requests the facilitator's verdict on a payment; returns undefined if it is valid. */
 export async function requestVerdict(
   { payment, requirements, client, trace }: Presented,
   { facilitation, unverified }: Verifier,

@@ -4,7 +4,7 @@ import type { NewClaim } from "../claims/payment-claim.ts";
 import { pendingAnswer, settledAnswer } from "./facilitation-stub.ts";
 import { offer, createPayload } from "./payments.ts";
 
-/** A place for one ledger. `open` makes a process that works on it; disposing of that ends the process. */
+/** Storage for one ledger. `open` creates a process that uses it; disposal ends the process. */
 export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<AsyncDisposable & ClaimLedger> }>;
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
@@ -25,7 +25,7 @@ export function createClaim(nonce = "0x01"): NewClaim {
   };
 }
 
-/** Defines the tests that every ledger of claims has to pass, whatever it is stored in; `place` gives an empty one for each test. */
+/** Defines the tests that every claim ledger must pass, whatever its storage; `place` returns an empty one for each test. */
 export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
   testMoves(place);
   testKeptResponses(place);

@@ -4,10 +4,10 @@ import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
-/** Time to wait for a file that another ledger has, which does not let go of it as long as a test looks. */
+/** Time to wait for a file locked by another ledger, which keeps the lock for the duration of a test. */
 const waitMs = 200;
 
-/** Opens a ledger in a SQLite file, or in memory. Disposing of it closes the file. */
+/** Opens a ledger in a SQLite file, or in memory. Disposal closes the file. */
 export async function openTestLedger(
   path = ":memory:",
   clock: () => number = Date.now,
@@ -18,7 +18,7 @@ export async function openTestLedger(
   return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-/** Opens a ledger in a SQLite file as one of several processes that share it. Disposing of it gives up what it owns, and closes the file. */
+/** Opens a ledger in a SQLite file as one of several processes that share it. Disposal disowns its claims and closes the file. */
 export async function joinTestLedger(
   path: string,
   clock: () => number = Date.now,

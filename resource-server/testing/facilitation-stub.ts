@@ -1,24 +1,24 @@
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 
-/** A facilitation whose answers a test gives one by one, and which records its requests. */
+/** Facilitation with responses scripted by a test, which records its requests. */
 export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
   Readonly<{
     asked: string[];
-    /** The `Idempotency-Key` of each settlement that was requested. */
+    /** `Idempotency-Key` of each requested settlement. */
     idempotencyKeys: string[];
-    /** Answers of the next calls; then the last one repeats. An Error is thrown. */
+    /** Responses to the next calls; the last one repeats. An Error is thrown. */
     verdicts: (VerifyResponse | Error)[];
     settlements: (SettleResponse | Error)[];
   }> & { settlesNothing: () => boolean };
 
-/** The transaction of a settlement that went well. */
+/** Transaction of a successful settlement. */
 export const transaction = `0x${"ab".repeat(32)}`;
 
-/** Answer of a facilitator when all goes well. */
+/** Facilitator's response on success. */
 export const settledAnswer: SettleResponse = { success: true, transaction, network: "eip155:1672", payer: "0xpayer" };
 
-/** Answer of a facilitator while a transaction has no receipt. */
+/** Facilitator's response while a transaction has no receipt. */
 export const pendingAnswer: SettleResponse = {
   success: false,
   errorReason: "settlement_pending",
@@ -26,7 +26,7 @@ export const pendingAnswer: SettleResponse = {
   network: "eip155:1672",
 };
 
-/** Creates a stub with which all goes well unless the test says otherwise. */
+/** Creates a stub that succeeds unless the test changes it. */
 export function createFacilitationStub(): FacilitationStub {
   const asked: string[] = [];
   const idempotencyKeys: string[] = [];

@@ -4,7 +4,7 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { readPayment, type Payment } from "../sale/payment.ts";
 import type { Route } from "../routes/route.ts";
 
-/** An offer as a route of the tests makes it. */
+/** Offer of a test route. */
 export const offer: PaymentRequirements = {
   scheme: "exact",
   network: "eip155:1672",
@@ -15,7 +15,7 @@ export const offer: PaymentRequirements = {
   extra: { token: "USDC", name: "USDC", version: "2" },
 };
 
-/** A route that sells for {@link offer}. */
+/** Route that sells for {@link offer}. */
 export const route: Route = {
   key: "GET /data",
   method: "GET",
@@ -27,10 +27,10 @@ export const route: Route = {
   token: undefined,
 };
 
-/** A clock by which the payments of the tests end in five minutes, Unix milliseconds. */
+/** Returns a time five minutes before the test payments expire, in Unix milliseconds. */
 export const paymentsClock = (): number => 3_999_999_700_000;
 
-/** Creates a payload with the right shape and a made-up signature; `change` alters the payload. */
+/** Creates a well-formed payload with a made-up signature; `change` alters the payload. */
 export function createPayload(change: (payload: PaymentPayload) => PaymentPayload = (same) => same): PaymentPayload {
   return change({
     x402Version: 2,
@@ -49,7 +49,7 @@ export function createPayload(change: (payload: PaymentPayload) => PaymentPayloa
   });
 }
 
-/** Creates a payment as the server reads it from its header. */
+/** Creates a payment as parsed by the server from its header. */
 export function createPayment(from: PaymentPayload = createPayload()): Payment {
   const reading = readPayment(encodePaymentSignatureHeader(from));
   if (!reading.ok) throw new Error(reading.message);

@@ -10,10 +10,9 @@ export type RequestOrigin = Readonly<{
   RequestTrace;
 
 /**
- * Headers that do not reach the upstream: fields of this one connection (RFC 9110, section 7.6.1), the payment, fields
- * that say where the request came from (set here) or that it is another one (upstreams and their frameworks trust
- * proxies for these), and conditions and ranges, because what is sold is the whole response. `Proxy` is `HTTP_PROXY` to
- * a CGI program (CVE-2016-5385).
+ * Headers not forwarded to the upstream: connection fields (RFC 9110, section 7.6.1), the payment, fields that specify the request's origin
+ * (set here) or override the request (upstreams and their frameworks trust proxies for these), and conditions and ranges, because the whole
+ * response is sold. `Proxy` becomes `HTTP_PROXY` in a CGI program (CVE-2016-5385).
  */
 const keptBack = new Set([
   "accept-encoding",
@@ -64,13 +63,13 @@ const keptBack = new Set([
   "x-rewrite-url",
 ]);
 
-/** Builds the headers of a paid request as the upstream gets them. */
+/** Builds the headers of a paid request for the upstream. */
 export function buildForwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
   const options = (received.get("connection") ?? "").toLowerCase().split(",");
   const ofConnection = new Set(options.map((option) => option.trim()));
   const headers = new Headers();
   for (const [name, value] of received) {
-    // WSGI, CGI and PHP read `X_Forwarded_For` as they do `X-Forwarded-For`.
+    // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
     if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
     headers.append(name, value);
   }
@@ -83,8 +82,8 @@ export function buildForwardedHeaders(received: Headers, origin: RequestOrigin):
 }
 
 /**
- * Headers of an upstream's response that a client gets: those not listed are dropped, because a sold response is kept
- * and may be delivered on another connection. No cookies, nothing about the upstream's own server.
+ * Upstream response headers passed to the client: all others are dropped, because a sold response is retained and may be delivered on
+ * another connection. Excludes cookies and details of the upstream's server.
  */
 const letThrough = [
   "cache-control",
@@ -101,12 +100,12 @@ const letThrough = [
 
 const headerBytesMax = 8_192;
 
-/** Host that the client requested, and that of the upstream, which no response should give away. */
+/** Host requested by the client, and the upstream's host, which no response should reveal. */
 export type ResponseHosts = Readonly<{ requestedHost: string; upstreamHost: string }>;
 
 /**
- * Builds the headers of an upstream's response that a client gets. One that is longer than 8 KiB is left out, and one that names an internal
- * host: no client can reach it, and it shows the seller's network.
+ * Builds the headers of an upstream's response for the client. Omits headers over 8 KiB, and those with an internal host name, which no
+ * client can reach and which reveals the seller's network.
  */
 export function buildSoldHeaders(received: Headers, hosts: ResponseHosts): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
@@ -116,9 +115,9 @@ export function buildSoldHeaders(received: Headers, hosts: ResponseHosts): reado
   });
 }
 
-/** Headers with URLs. */
+/** Headers that contain URLs. */
 const linking = new Set(["link", "location"]);
-/** Names that only a private network resolves (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
+/** Names that resolve only in private networks (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
 const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|lan|svc)\.?$/;
 
 function namesInternalHost(value: string, { requestedHost, upstreamHost }: ResponseHosts): boolean {

@@ -2,33 +2,33 @@ import { boundChunks, readBody, type Body } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { Route } from "../routes/route.ts";
 
-/** There is no room to hold a response. Nothing was charged for it. */
+/** No memory available to buffer a response. Nothing was charged for it. */
 export class NoRoomError extends Error {
   override readonly name = "NoRoomError";
   readonly code = "no_room";
 }
 
-/** Room for one response: as much as its route's largest so far took, and more as it comes. */
+/** Memory reservation for one response: initially the size of its route's largest response so far, extended as it arrives. */
 type ResponseRoom = Readonly<{
   /**
    * Reads a response of at most `limitBytes`.
    *
-   * @throws {BodyTooLargeError} when there is more.
-   * @throws {NoRoomError} when it may not be held.
+   * @throws {BodyTooLargeError} when it is larger.
+   * @throws {NoRoomError} when there is no memory to buffer it.
    */
   read: (body: Body, limitBytes: number) => Promise<Uint8Array<ArrayBuffer>>;
 }>;
 
-/** Memory that a response is to be held in, and its route. */
+/** Memory to buffer a response, and its route. */
 type Held = Readonly<{ route: Route; memory: Pick<HeldBytes, "tryAcquire" | "release"> }>;
 
-/** Makes room for responses before their upstreams are queried. */
+/** Reserves memory for responses before their upstreams are queried. */
 export type ResponseRooms = Readonly<{
-  /** Returns undefined if there is no room for what the route gave before: its upstream should not be queried then. */
+  /** Returns undefined if there is no memory for the route's earlier response size; its upstream should not be queried then. */
   open: (held: Held) => ResponseRoom | undefined;
 }>;
 
-/** Creates rooms that remember what each route's responses took, for as long as the route stays as it is. */
+/** Creates reservations that remember the response size of each route until the route changes. */
 export function createResponseRooms(): ResponseRooms {
   const largest = new WeakMap<Route, number>();
 

@@ -7,24 +7,24 @@ import type { SoldResponse } from "../claims/payment-claim.ts";
 import { createResponseRooms, NoRoomError } from "./response-room.ts";
 import type { TokenIssuer } from "../token-issuer.ts";
 
-/** A request that is forwarded once it is paid. */
+/** Request to forward once it is paid. */
 export type PaidRequest = Readonly<{
   route: Route;
-  /** Path with query, as the client sent it. */
+  /** Path with query, as sent by the client. */
   target: string;
   headers: Headers;
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
-  /** Memory that its response is held in until the client has taken it. */
+  /** Memory that buffers its response until the client has received it. */
   memory: Pick<HeldBytes, "tryAcquire" | "release">;
 }>;
 
 /**
  * Result of a forwarded request:
- * - `resource`: what was bought (2xx);
- * - `declined`: the upstream's own refusal (4xx), which the client gets as it is, uncharged;
+ * - `resource`: the purchased response (2xx);
+ * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing to sell; the client is not charged;
- * - `busy`: there is no room to hold what it would give, or gave; the client is not charged.
+ * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.
  */
 export type UpstreamResult = Readonly<
   | { kind: "resource"; response: SoldResponse }
@@ -36,10 +36,10 @@ export type UpstreamResult = Readonly<
 /** Limits of one forwarded request. */
 export type UpstreamOptions = Readonly<{ timeoutMs: number; responseLimitBytes: number }>;
 
-/** Forwards paid requests. Never throws: what goes wrong is a result. */
+/** Forwards paid requests. Never throws: errors are results. */
 export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
 
-/** Creates the forwarder of paid requests. Redirects are not followed: they would leave the URL that the operator named. */
+/** Creates the forwarder of paid requests. Does not follow redirects, because they would leave the configured URL. */
 export function createUpstream(
   options: UpstreamOptions,
   { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,
@@ -52,7 +52,7 @@ export function createUpstream(
     if (room === undefined) return { kind: "busy" };
     const { url, headers: credentials } = parseHttpEndpoint(buildUpstreamUrl(upstream, request.target).href);
     const headers = buildForwardedHeaders(request.headers, request.origin);
-    // Those of the operator's URL are the seller's own; what a client calls itself is nothing to them.
+    // Credentials in the configured URL are the seller's own and override the client's.
     for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
     const deadline = AbortSignal.timeout(options.timeoutMs);
     try {
@@ -119,7 +119,7 @@ function buildFailure(status: 502 | 503 | 504, message: string): UpstreamResult 
   return { kind: "failed", status, message };
 }
 
-/** Creates the work that a paid request is for: it issues a token if the route sells one, else forwards to the route's upstream. */
+/** Creates the work of a paid request: issues a token if the route sells one, else forwards to the route's upstream. */
 export function createSoldWork(upstream: Upstream, issuer: TokenIssuer | undefined) {
   return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
     const { token } = request.route;

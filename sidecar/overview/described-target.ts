@@ -2,32 +2,32 @@ import { z } from "zod";
 import { statusFigures, statusHeadline, statusPayments, statusVerdict } from "#status/status-shapes.ts";
 import type { VerdictLevel } from "#status/verdict.ts";
 
-/** Level of a target: a verdict's, or `stale` if the target gives no answer. */
+/** Level of a target: a verdict's, or `stale` if the target does not respond. */
 export type TargetLevel = VerdictLevel | "stale";
 
-/** State of a target as its card shows it. Times are by this machine's clock. */
+/** State of a target for its card. Times are by this machine's clock. */
 export type DescribedTarget = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
-  /** Start of this state, as the target reports it; undefined if it reports none. */
+  /** Start of this state as reported by the target; undefined if it reports none. */
   sinceMs?: number;
-  /** Whether the state began before `sinceMs`. */
+  /** Whether the state started before `sinceMs`. */
   beganEarlier?: boolean | undefined;
   figures: Readonly<z.output<typeof statusFigures>>;
 }>;
 
-/** Most characters that are kept of a target's text: a card shows a sentence or two. */
+/** Max characters retained of a target's text: a card shows a sentence or two. */
 const shownMax = 1_000;
 
-/** Cuts a text to its beginning, as a copy: a slice would keep all of a long text in memory. */
+/** Truncates a text, as a copy: a slice would keep all of a long text in memory. */
 function limitText(text: string): string {
   return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
 }
 
 const shownText = z.string().transform(limitText);
 
-/** A service's status, as far as a card shows it. */
+/** The fields of a service's status that a card shows. */
 export const targetStatus = z.object({
   at: z.iso.datetime(),
   verdict: statusVerdict.pick({ level: true }),

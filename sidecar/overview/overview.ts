@@ -12,24 +12,24 @@ export type OverviewOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
-  /** Name of the port's setting, for the message when the port is taken. */
+  /** Name of the port's setting, for the error when the port is taken. */
   setting: string;
-  /** Names besides addresses and `localhost` by which it may be queried. */
+  /** Accepted host names besides addresses and `localhost`. */
   allowedHosts: readonly string[];
 }>;
 
 export type OverviewDependencies = Readonly<{ clock: Pick<Clock, "wallMs">; log: Logger; mask: Mask }>;
 
-/** Its routes take no body. */
+/** The routes take no body. */
 const bodyLimitBytes = 1_024;
 const requestTimeoutMs = 10_000;
 
-/** Files that the status page and this one share. */
+/** Files shared by the status page and this one. */
 const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
 
 /**
- * Serves one page about several services, and looks at them until it is disposed of: `GET /` for people, `GET /overview` as JSON. Like the
- * status page it loads nothing from elsewhere, and on loopback answers only requests by address or by an allowed name.
+ * Serves one page about several services, and polls them until disposed of: `GET /` as HTML, `GET /overview` as JSON. Like the status page,
+ * it loads nothing from other hosts, and on loopback accepts only requests by address or by an allowed name.
  *
  * @throws {StartupError} when the port is taken or the address is not this machine's.
  */

@@ -5,30 +5,30 @@ import { poll } from "#daemon/time.ts";
 import type { Target } from "./targets.ts";
 import { targetStatus, describeTarget, type TargetLevel, type DescribedTarget } from "./described-target.ts";
 
-/** A target as the page shows it. */
+/** A target as shown on the page. */
 export type ShownTarget = Omit<DescribedTarget, "sinceMs"> &
   Readonly<{
     name: string;
-    /** URL of its own page. */
+    /** URL of the target's own page. */
     page: string;
     answers: boolean;
     since: string;
-    /** Whether the state began before `since`. */
+    /** Whether the state started before `since`. */
     beganEarlier: boolean;
   }>;
 
-/** A target under watch. */
+/** A watched target. */
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
 
 const lookEveryMs = 5_000;
-/** Bounds of one look. An answer may have several times the bytes of any service's, and sixty-four may come at a time. */
+/** Limits of one poll. A response may be several times larger than any service's real one, and sixty-four may arrive at once. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
 
 const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
 
-/** Looks at a target at intervals, until it is disposed of. */
+/** Polls a target until disposed of. */
 export function watchTarget(
   target: Target,
   { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
@@ -54,7 +54,7 @@ export function watchTarget(
     seen = { described, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
-  // The last known figures stay on the card, marked as old.
+  // The card keeps the last known figures, marked as stale.
   const noteStale = (cause: string) => {
     const { figures } = seen.described;
     note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures }, false);

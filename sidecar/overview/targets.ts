@@ -1,18 +1,18 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 
-/** One service to look at: the listener for operators of a sidecar, gateway, facilitator or resource server. */
+/** A service to poll: the operator listener of a sidecar, gateway, facilitator or resource server. */
 export type Target = Readonly<{
   name: string;
-  /** As it is queried; it may hold credentials, so it is not shown. */
+  /** URL to query; not shown, because it may contain credentials. */
   url: string;
-  /** The same for people: without credentials, ends in `/`. */
+  /** URL to show: without credentials, ends in `/`. */
   shownUrl: string;
 }>;
 
-/** Most services in one list. */
+/** Max services in one list. */
 const targetsMax = 64;
 
-/** A list of targets that can't be used; the message says which line, and what is expected. */
+/** An invalid list of targets; the message reports the line and what is expected. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
   readonly code = "invalid_target";
@@ -20,12 +20,12 @@ export class TargetError extends Error {
 
 const form = /^(?:(?<name>[^=\s]{1,64})=)?(?<url>https?:\/\/\S+)$/;
 
-/** Whether a word is a target itself and not a file of them. */
+/** Checks whether an argument is a target and not a file of targets. */
 export function isTarget(word: string): boolean {
   return form.test(word);
 }
 
-/** Reads the lines of a file of targets; empty ones and comments (`#`) are left out. */
+/** Lists the lines of a targets file, without empty lines and comments (`#`). */
 export function listTargetLines(text: string): readonly string[] {
   return text
     .split("\n")
@@ -34,9 +34,9 @@ export function listTargetLines(text: string): readonly string[] {
 }
 
 /**
- * Reads targets, each `http://host:port` or `name=http://host:port`.
+ * Parses targets, each `http://host:port` or `name=http://host:port`.
  *
- * @throws {TargetError} for anything else, for none, for more than {@link targetsMax}, and for a name that two have.
+ * @throws {TargetError} for any other form, for an empty list, for more than {@link targetsMax}, and for a duplicate name.
  */
 export function parseTargets(lines: readonly string[]): readonly Target[] {
   if (lines.length === 0) throw new TargetError("there is no target; give URLs, or a file with one on each line.");
@@ -56,7 +56,7 @@ export function parseTargets(lines: readonly string[]): readonly Target[] {
 function parseTarget(line: string): Target {
   const { name, url = "" } = form.exec(line)?.groups ?? {};
   const parsed = URL.parse(url);
-  // What is not a URL may hold a password all the same.
+  // Even an invalid URL may contain a password.
   if (parsed === null) throw new TargetError("a target is not of the form http://host:port or name=http://host:port.");
   parseHttpEndpoint(url);
   if (parsed.pathname !== "/" || parsed.search !== "" || parsed.hash !== "") {

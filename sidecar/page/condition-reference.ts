@@ -8,7 +8,7 @@ import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 
-/** Prints the conditions of the docs, Markdown: each with what can be wrong with it, and what the page advises a person to do. */
+/** Prints the conditions for the docs as Markdown: each with its possible faults and the advice on the page. */
 export function printConditionReference(): string {
   return [
     "# Conditions",
@@ -44,7 +44,7 @@ function formatReasons(reasons: readonly string[]): string {
   return reasons.map((reason) => `\`${reason}\``).join(", ");
 }
 
-/** Formats the steps of a deployment with default settings, without its commands. */
+/** Formats the steps for a deployment with default settings, without commands. */
 function formatAdvice(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {

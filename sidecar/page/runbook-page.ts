@@ -1,15 +1,15 @@
 import { posix } from "node:path";
 import { Marked, type RendererObject, type Tokens } from "marked";
 
-/** Folder of the runbooks in the repository; their links are relative to it. */
+/** Directory of the runbooks in the repository; their links are relative to it. */
 const folder = "docs/runbooks";
 
-/** The names of the pages that links may lead to. */
+/** Names of the pages that links may point to. */
 type PageNames = Pick<ReadonlyMap<string, string>, "has">;
 
 /**
- * Writes a runbook as an HTML page in the status page's style, for a listener that serves `pages` next to it. HTML in the Markdown is
- * shown as text. A link to a document that is not served becomes its words and the document's path in the repository. Pure.
+ * Renders a runbook as an HTML page in the status page's style, for a listener that serves `pages` next to it. Shows HTML in the Markdown
+ * as text. Replaces a link to a document that is not served with its text and the document's path in the repository. Pure.
  */
 export function renderRunbook(name: string, markdown: string, pages: PageNames): string {
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name;
@@ -60,7 +60,7 @@ function createRenderer(pages: PageNames): RendererObject {
   };
 }
 
-/** Whether a link leads to the web, a place on the page, or a page that is served. */
+/** Checks whether a link points to the web, an anchor on the page, or a served page. */
 function isReachable(href: string, pages: PageNames): boolean {
   const [target = ""] = href.split("#");
   return /^https?:\/\//.test(href) || target === "" || pages.has(target);
@@ -70,7 +70,10 @@ function isRelative(href: string): boolean {
   return !/^(?:[a-z][a-z\d+.-]*:|\/)/i.test(href);
 }
 
-/** Names headings as forges do, since links in the Markdown say so: small letters, hyphens for spaces, no punctuation; a second one gets a number. */
+/**
+ * Creates heading anchors like code forges, because the Markdown's links use them: lowercase, hyphens for spaces, no punctuation; a
+ * duplicate gets a number.
+ */
 function createAnchors(): (words: string) => string {
   const used = new Map<string, number>();
   return (words) => {

@@ -16,10 +16,10 @@ import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes
 import { sampleEveryMs } from "#gateway/page/history.ts";
 import { createPageState, watchPageState } from "#gateway/page/page-state.ts";
 
-/** Answer of `/startupz` before the upkeep has begun. */
+/** Response of `/startupz` before the upkeep has started. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
-/** Sources of the page; the upkeep begins after the page is served. */
+/** Sources of the page; the upkeep starts after the page is served. */
 export type PageDependencies = Readonly<{
   guarded: GuardedNode;
   events: EventLog;
@@ -39,10 +39,10 @@ function listActions(view: ControlView | undefined, canRestart: boolean): readon
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
 }
 
-/** The page that is served; disposing of it ends its looks. */
+/** The served page; disposing of it stops its polling. */
 export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskLook) => void }>;
 
-/** Adds the status, as JSON and as a page, to the sidecar's own listener, and begins to remember what the page draws. */
+/** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the page's state. */
 export function startPage(settings: SidecarSettings, dependencies: PageDependencies): StartedPage {
   const { guarded, events, clock, log, upkeep, verdict } = dependencies;
   const { board, charts, health, operations, traffic } = guarded;

@@ -10,36 +10,36 @@ import { listSteps } from "./advice/advice.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 import { renderRunbook } from "./runbook-page.ts";
 
-/** Node of the status, and settings of its page. */
+/** Node identity in the status, and settings of its page. */
 export type StatusOptions = Omit<NodePageOptions, "service" | "blockOldAfterMs"> &
   Readonly<{
     mode: UpkeepMode;
-    /** Times from which a value that does not move is called unchanged. */
+    /** Times after which a constant value counts as unchanged. */
     stillAfterMs: Readonly<{ heights: number; pruning: number }>;
   }>;
 
-/** Sources of the status. All of it is read from state; nothing queries the node. */
+/** Sources of the status, all from memory; nothing queries the node. */
 export type StatusSources = Omit<NodePageSources, "advise"> &
   Readonly<{
     charts: Charts;
     /** The commands of this deployment. */
     deployment: () => Deployment;
-    /** The runbooks that this listener has, by file name. */
+    /** The runbooks that this listener serves, by file name. */
     runbooks: Pick<ReadonlyMap<string, string>, "has">;
-    /** Gives texts the names of the node's own files. */
+    /** Replaces the specification's file and tool names in texts with the node's own. */
     giveOwnNames: <Value extends object>(value: Value) => Value;
-    /** Whether the configuration is right, for `/startupz`. */
+    /** Whether the configuration is correct, for `/startupz`. */
     configured: () => ReadinessCheck;
-    /** Changes that the sidecar would make, or is about to; undefined until it has looked. */
+    /** Changes that the sidecar plans or would make; undefined before its first check. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
-    /** Actions that the page offers now; undefined without a control token. */
+    /** Actions that the page currently offers; undefined without a control token. */
     actions: () => readonly PageAction[] | undefined;
   }>;
 
-/** Action of a person on the page; each is a route under `/control`. */
+/** Operator action on the page; each is a route under `/control`. */
 export type PageAction = "resume" | "adopt" | "restart";
 
-/** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is right). */
+/** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is correct). */
 export function addStatusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
     const state = sources.giveOwnNames(sources.configured());
@@ -60,7 +60,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
     return {
       steps: listSteps(cause, commands),
       ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
-      // Its plan stands on the page.
+      // The page shows its plan.
       ...(cause.type === "Adopted" ? { message: "Gatehouse has changed nothing yet." } : {}),
     };
   };
@@ -81,7 +81,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
   };
 }
 
-/** Adds `GET /`, the status as a page for a person, which updates itself from `/status`, and the runbooks that it links to. */
+/** Adds `GET /`, the status as an HTML page that updates itself from `/status`, and the runbooks that it links to. */
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
   addAssets(app, "status/page/assets");
   for (const [name, text] of runbooks) {

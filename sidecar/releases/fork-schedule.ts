@@ -2,15 +2,15 @@ import type { ConditionReport } from "#status/condition.ts";
 import { isSameCommit } from "#node/versions.ts";
 import type { Fork } from "./release-list.ts";
 
-/** Forks by what lists them, and what is known of the node and of time. */
+/** Forks by source, and the known facts about the node and the time. */
 export type ForkSituation = Readonly<{
-  /** Schedule next to the node's programs; undefined if it can't be read. */
+  /** Schedule next to the node's programs; undefined if unreadable. */
   own: readonly Fork[] | undefined;
-  /** Schedule that the operator names. */
+  /** Schedule configured by the operator. */
   published: readonly Fork[];
   /** Commit of the running programs. */
   commit: string | undefined;
-  /** Wall time at which epoch 0 began, and the length of an epoch; undefined if the former is not known. */
+  /** Wall time of the start of epoch 0, and the epoch length; undefined if the former is unknown. */
   epochs: Readonly<{ startMs: number; lengthMs: number }> | undefined;
   nowMs: number;
 }>;
@@ -18,7 +18,7 @@ export type ForkSituation = Readonly<{
 const type = "VersionSupported";
 const dayMs = 86_400_000;
 
-/** Judges whether the programs know the forks that are listed: those that have begun, and those to come. Pure. */
+/** Judges whether the programs support the listed forks, both active and upcoming. Pure. */
 export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number): ConditionReport<typeof type> {
   const { own, published, epochs, nowMs } = situation;
   const names = new Set(published.map(({ name }) => name));
@@ -58,7 +58,7 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
     : { type, status: "True", reason: "Supported", message: upgrade };
 }
 
-/** Finds the newest spec that the programs know: that of the fork which names their commit, else the last of the schedule next to them. */
+/** Finds the newest spec that the programs support: that of the fork that lists their commit, else the last of the schedule next to them. */
 function findSpec(all: readonly Fork[], { own, commit }: ForkSituation): number | undefined {
   const named = all.filter(
     (fork) => commit !== undefined && fork.commit !== undefined && isSameCommit(fork.commit, commit),

@@ -3,11 +3,11 @@ import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import type { Release } from "./release-list.ts";
 
-/** State of the node that a release list is compared with. */
+/** State of the node to compare with a release list. */
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
-  /** Time that the chain takes for a block; undefined if the node never reported the times of its blocks. */
+  /** Time per block; undefined if the node never reported the times of its blocks. */
   secondsPerBlock: number | undefined;
   /** Wall clock. */
   nowMs: number;
@@ -17,7 +17,7 @@ type Needed = Release & Readonly<{ minVersionAt: number }>;
 
 const type = "VersionSupported";
 
-/** Judges whether the running version is new enough for the chain, now and at coming heights. Pure. */
+/** Judges whether the running version is new enough for the chain, now and at upcoming heights. Pure. */
 export function judgeVersion(
   list: readonly Release[],
   node: RunningNode,
@@ -32,7 +32,7 @@ export function judgeVersion(
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
     .filter((row) => !isAtLeast(version, row.version))
     .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
-  // The last height that is passed is the one that applies.
+  // The last height reached is the one that applies.
   const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
   const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
   if (passed !== undefined) return { type, status: "False", reason: "Outdated", message: explainPassed(passed, node) };
@@ -46,7 +46,7 @@ export function judgeVersion(
   }
   const leftSeconds = computeSecondsUntil(coming, node);
   const message = explainComing(coming, node, leftSeconds);
-  // Without a rate any height would be soon.
+  // Without a rate, any height would count as soon.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
   return leftSeconds <= warnBeforeSeconds
     ? { type, status: "False", reason: "OutdatedSoon", message }
@@ -85,7 +85,7 @@ function formatNote({ note }: Needed): string {
 
 const yearSeconds = 366 * 86_400;
 
-/** Formats a time to the hour: an estimate that changes at each look is useless. */
+/** Formats a time to the hour: an estimate that changes at each check is useless. */
 function formatRoundedTime(ms: number): string {
   const hourMs = 3_600_000;
   return new Date(Math.round(ms / hourMs) * hourMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");

@@ -3,19 +3,19 @@ import type { FileReading } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { nodeVersionText, type ReleaseCommits } from "#node/versions.ts";
 
-/** The first digits of the commit that programs were built from. */
+/** Prefix of the commit that programs were built from. */
 const commit = z.string().regex(/^[0-9a-f]{7,40}$/, "expected the first 7 to 40 hexadecimal digits of a commit");
 
 const release = z.strictObject({
   version: z.string().max(64).regex(nodeVersionText, "expected a version such as 0.16.2"),
-  /** The first block that an older version can't make or check. */
+  /** The first block that an older version can't build or validate. */
   minVersionAt: z.int().min(0).optional(),
   commit: commit.optional(),
-  /** For a person, e.g. the name of the fork. */
+  /** Note for the operator, e.g. the name of the fork. */
   note: z.string().max(500).optional(),
 });
 
-/** A fork of the chain: the version of the rules that begins with an epoch, and the commit of the first programs that know it. */
+/** A fork of the chain: the rules version that starts at an epoch, and the commit of the first programs that support it. */
 const fork = z.strictObject({ version: z.int().min(0), epoch: z.int().min(0), commit: commit.optional() });
 
 const listMax = 1_000;
@@ -26,10 +26,10 @@ const forks = z
     error: "expected a list of releases, [{version, minVersionAt, commit}], or the forks of a VERSION file",
   });
 
-/** A release of the node as the operator lists it, with the height from which it is needed. */
+/** A release of the node in the operator's list, with the height from which it is required. */
 export type Release = Readonly<z.output<typeof release>>;
 
-/** A row of a fork schedule, as `VERSION` files and the lists that a network publishes have it. */
+/** A row of a fork schedule, in the format of `VERSION` files and of the lists that a network publishes. */
 export type Fork = Readonly<z.output<typeof fork>> & Readonly<{ name: string }>;
 
 /** Releases or forks that an operator lists. */
@@ -37,7 +37,7 @@ export type ReleaseList = Readonly<{ releases: readonly Release[]; forks: readon
 
 export const emptyList: ReleaseList = { releases: [], forks: [] };
 
-/** Reads a list of releases, or a fork schedule, by its form. */
+/** Reads a list of releases or a fork schedule, detected by format. */
 export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   const isSchedule = typeof content === "object" && content !== null && !Array.isArray(content);
   const parsed = isSchedule ? forks.safeParse(content) : releases.safeParse(content);
@@ -48,7 +48,7 @@ export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   return { ok: true, value: { ...emptyList, forks: named } };
 }
 
-/** Returns the commits that a list gives for releases. */
+/** Returns the releases' commits in a list. */
 export function listCommits({ releases: rows }: ReleaseList): ReleaseCommits {
   return Object.fromEntries(rows.flatMap(({ commit: digits, version }) => (digits ? [[digits, version]] : [])));
 }

@@ -15,14 +15,14 @@ import { fetchReleaseList, readKeptList } from "./release-url.ts";
 export type ProgramsPlace = Pick<NodeLayout, "family" | "binDirectory">;
 
 export type ReleaseListsDependencies = Readonly<{
-  /** Directory that keeps a fetched list. */
+  /** Directory that stores a fetched list. */
   stateDirectory: string;
   files: FilesLoaded;
   clock: Pick<Clock, "monotonicMs">;
   log: Logger;
 }>;
 
-/** Content of the lists now; `own` is the schedule next to the programs, `isNamed` whether the settings name any other. */
+/** Current content of the lists; `own` is the schedule next to the programs, `isNamed` whether the settings configure another list. */
 export type ListedReleases = Readonly<{
   releases: readonly Release[];
   published: readonly Fork[];
@@ -34,16 +34,16 @@ export type ListedReleases = Readonly<{
 export type ReleaseLists = AsyncDisposable &
   Readonly<{ read: (place: ProgramsPlace) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
 
-/** Time between two readings of what is not watched: the schedule next to the programs, and a list at a URL. */
+/** Interval between reads of unwatched sources: the schedule next to the programs, and a list at a URL. */
 const ownAgainMs = 60_000;
 const urlAgainMs = 3_600_000;
 const urlRetryMs = 300_000;
 const ownBytesMax = 1_048_576;
 
 /**
- * Opens the lists that the settings name.
+ * Opens the lists in the settings.
  *
- * @throws {StartupError} when the file can't be used at the start.
+ * @throws {StartupError} when the file is unusable at the start.
  */
 export function openReleaseLists(
   { releasesPath: path, releasesUrl: url }: Pick<SidecarSettings["upgrade"], "releasesPath" | "releasesUrl">,
@@ -81,7 +81,7 @@ export function openReleaseLists(
   };
 }
 
-/** Reads the schedule next to the programs; undefined where the family has none, or it is missing or damaged. */
+/** Reads the schedule next to the programs; returns undefined if the family has none, or it is missing or damaged. */
 async function readOwnForks({
   family: { forksPath },
   binDirectory,

@@ -7,26 +7,26 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readReleaseList, type ReleaseList } from "./release-list.ts";
 
-/** Bounds of a fetched list. */
+/** Limits of a fetched list. */
 const timeoutMs = 10_000;
 const bytesMax = 1_048_576;
 
-/** A list at a URL, and the file that keeps the last good one of it over restarts. */
+/** A list at a URL, and the file that persists its last valid version across restarts. */
 export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
-/** Reads the list that was kept; undefined without one. */
+/** Reads the stored list; returns undefined if there is none. */
 export async function readKeptList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
   try {
     const { bytes } = await readRegularFile(locateKept(place), bytesMax);
     const reading = readReleaseList(parseJson(Buffer.from(bytes).toString("utf8")));
     return reading.ok ? reading.value : undefined;
   } catch {
-    // Without a kept list, or with one that is damaged, the next fetch brings it.
+    // If the stored list is missing or damaged, the next fetch replaces it.
     return undefined;
   }
 }
 
-/** Fetches the list and keeps it; undefined, with the reason in the log, if it can't be fetched or used. */
+/** Fetches and stores the list; logs the reason and returns undefined if it can't be fetched or used. */
 export async function fetchReleaseList(
   place: ReleaseUrl,
   { log }: Readonly<{ log: Logger }>,

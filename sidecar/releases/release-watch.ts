@@ -23,13 +23,13 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
     log: Logger;
   }>;
 
-/** Time between two queries for the rate, which changes slowly; and the time after one without an answer. */
+/** Interval between queries for the rate, which changes slowly; and the delay after a query without a response. */
 const rateAgainMs = 600_000;
 const noRateAgainMs = 30_000;
 const rateTimeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
 
-/** Blocks that the rate is taken over. */
+/** Number of blocks used to measure the rate. */
 const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
@@ -39,14 +39,14 @@ const watchedLook: WatchedLook = {
   types: ["VersionSupported"],
 };
 
-/** Watch of the releases; `commits` are those that the lists name. */
+/** Watches the releases; `commits` are those in the lists. */
 export type ReleaseWatch = AsyncDisposable & Readonly<{ commits: () => ReleaseCommits }>;
 
 /**
- * Compares the running version with the lists of the settings and the forks next to the programs at intervals, and rereads a list when its file changes.
- * Disposing of it ends the watch.
+ * Compares the running version with the configured lists and the forks next to the programs at intervals, and rereads a list when its file
+ * changes. Disposing of it stops the watch.
  *
- * @throws {StartupError} when the list can't be used at the start.
+ * @throws {StartupError} when the list is unusable at the start.
  */
 export function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
@@ -59,7 +59,7 @@ export function watchReleases(
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
   let lookedMs: number | undefined;
   let againMs = 0;
-  // A node that does not answer now makes its blocks as quickly as before.
+  // While the node does not respond, its last known rate applies.
   let secondsPerBlock: number | undefined;
   const measureRate = async (height: number) => {
     const beganMs = clock.monotonicMs();
@@ -99,7 +99,7 @@ export function watchReleases(
   };
 }
 
-/** Finds when epochs begin: by the setting, else by the family's word for the chain. */
+/** Finds when epochs start: from the setting, else from the family's default for the chain. */
 function findEpochs(
   { family: { epochs } }: Pick<NodeLayout, "family">,
   { chainId }: Pick<SidecarSettings["node"], "chainId">,
@@ -109,7 +109,7 @@ function findEpochs(
   return epochs === undefined || startMs === undefined ? undefined : { startMs, lengthMs: epochs.lengthMs };
 }
 
-/** Picks the report that matters most: one that is False, then one that is not known. */
+/** Picks the most important report: False first, then Unknown. */
 function pickWorst(
   reports: readonly ConditionReport<"VersionSupported">[],
 ): ConditionReport<"VersionSupported"> | undefined {
@@ -119,13 +119,13 @@ function pickWorst(
   return worst.find((report) => report !== undefined) ?? reports.at(-1);
 }
 
-/** Reads the seconds that a node's chain takes for a block, from the times of its head and of a block some way below; undefined if the node does not answer. */
+/** Computes the seconds per block of a node's chain, from the times of its head and of an earlier block; returns undefined if the node does not respond. */
 async function readSecondsPerBlock(
   height: number,
   call: CallJsonRpc,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  // The genesis block may be much older than the first one that was made.
+  // The genesis block may be much older than the first mined block.
   const span = Math.min(spanBlocks, height - 1);
   if (span < 1) return undefined;
   const [first, last] = await Promise.all([readTime(height - span, call, signal), readTime(height, call, signal)]);

@@ -15,11 +15,10 @@ export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; 
 const originSchema = z.object({ url: z.string(), etag: z.string().optional() });
 
 /**
- * Makes one attempt to download the rest of the archive, with a Range request (RFC 9110, section 14) that the server heeds only for the
- * archive that the part is of (`If-Range`). Bytes are hashed as they come; the part on the disk is hashed once more. Returns the SHA-256 of
- * the whole archive.
+ * Makes one attempt to download the rest of the archive, with a Range request (RFC 9110, section 14) that the server honors only if the
+ * archive is unchanged (`If-Range`). Hashes bytes as they arrive and rehashes the part on disk. Returns the SHA-256 of the whole archive.
  *
- * @throws {RestoreError} that is retryable when the connection ended or stalled, or the server was not well.
+ * @throws {RestoreError} marked retryable when the connection broke or stalled, or the server failed.
  */
 export async function downloadArchive(
   settings: RestoreSettings,
@@ -72,7 +71,7 @@ export async function downloadArchive(
   }
 }
 
-/** Counts the bytes of the archive on the disk. */
+/** Counts the archive's bytes on disk. */
 export async function countDownloadedBytes({ archive }: RestorePlace): Promise<number> {
   return stat(archive).then(
     ({ size }) => size,
@@ -80,7 +79,7 @@ export async function countDownloadedBytes({ archive }: RestorePlace): Promise<n
   );
 }
 
-/** Removes what was downloaded. */
+/** Removes the downloaded files. */
 export async function dropArchive({ archive, origin }: RestorePlace): Promise<void> {
   await rm(archive, { force: true });
   await rm(origin, { force: true });
@@ -100,12 +99,12 @@ function buildRangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
 
 async function rememberOrigin(place: RestorePlace, url: string, response: Response): Promise<void> {
   const etag = response.headers.get("etag") ?? undefined;
-  // A weak validator does not vouch for bytes (RFC 9110, section 8.8.1).
+  // A weak validator does not guarantee identical bytes (RFC 9110, section 8.8.1).
   const strong = etag?.startsWith("W/") === true ? undefined : etag;
   await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
-/** Reads the byte at which the answer begins: the requested one, or 0 if the server sends all of the archive. */
+/** Reads the byte offset of the response: the requested one, or 0 if the server sends the whole archive. */
 function readRangeStart(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
@@ -136,7 +135,7 @@ function createSizeError(url: string, foundBytes: number, { archive }: RestoreSe
   );
 }
 
-/** Strips a URL's query, which may sign it. */
+/** Strips a URL's query, which may contain a signature. */
 export function stripQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

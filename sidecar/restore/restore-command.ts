@@ -42,8 +42,8 @@ export type RestoreOptions = Readonly<{
 }>;
 
 /**
- * Runs one restore to its end. Returns the exit status: 0 when the data directory holds data (restored now, before, or never
- * empty), 1 when it could not be restored; running it again goes on where it ended.
+ * Runs one restore to completion. Returns the exit status: 0 when the data directory contains data (restored now, before, or never empty),
+ * 1 when the restore failed; another run resumes it.
  */
 export async function runRestoreCommand(
   sources: RestoreOptions,
@@ -68,13 +68,13 @@ export async function runRestoreCommand(
 
 type RestoreDependencies = DownloadDependencies & Readonly<{ audit: AuditLog }>;
 
-/** Outcome: done now, done by an earlier run, or nothing to do because there are data. */
+/** Outcome: done now, done by an earlier run, or not needed because data exists. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
 
 /**
- * Restores chain data before a node's first start: download (resumed where it ended), hash, unpack next to the data directory, fsync
- * of all of it, one rename, marker. A kill at any instant leaves the old state or one that the next run goes on from; a data directory that is
- * not empty is never touched.
+ * Restores chain data before a node's first start: download (resumable), hash, unpack next to the data directory, fsync everything, one
+ * rename, marker. A kill at any time leaves the old state or one that the next run resumes; a data directory that is not empty is never
+ * touched.
  *
  * @throws {RestoreError} when it can't be done, with what to do.
  */
@@ -131,7 +131,7 @@ function auditRestore(
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
-/** Keeps the present data. A run that was killed between the rename and the marker has left its archive; data that are not ours have none. */
+/** Keeps the existing data. A run that was killed between the rename and the marker has left its archive; data from another source has none. */
 async function keepData(
   place: RestorePlace,
   sha256: string | undefined,
@@ -175,7 +175,7 @@ async function downloadWithRetries(
   }
 }
 
-/** Refuses a disk with less room than the archive, as the tree is at least as large: before hours of unpacking. */
+/** Rejects a disk with less free space than the archive size, before hours of unpacking: the tree is at least as large as the archive. */
 async function refuseFullDisk(place: RestorePlace): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);

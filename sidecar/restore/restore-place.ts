@@ -7,19 +7,19 @@ import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
 /**
- * Paths of a restore: next to the data directory, on the same disk, so that the unpacked tree becomes the data directory by one
- * rename and the node never sees a part of it.
+ * Paths of a restore: next to the data directory, on the same disk, so that one rename turns the unpacked tree into the data directory and
+ * the node never sees a partial one.
  */
 export type RestorePlace = Readonly<{
   dataPath: string;
-  /** Directory that the snapshot fills: the data directory, or the part of it that the archive has as its one top directory. */
+  /** Directory that the snapshot fills: the data directory, or the subdirectory that is the archive's only top-level directory. */
   target: string;
   part?: string | undefined;
-  /** Part of the archive that is downloaded. */
+  /** The downloaded part of the archive. */
   archive: string;
-  /** Source of the download, so that a part of one archive is never continued with another. */
+  /** Source of the download, so that a partial archive is never resumed from another source. */
   origin: string;
-  /** Tree that is being unpacked. */
+  /** Tree being unpacked. */
   tree: string;
   /** Written last: checksum and time of the restore. */
   marker: string;
@@ -43,16 +43,16 @@ export function locateRestore(dataPath: string, part?: string): RestorePlace {
 
 const markerSchema = z.object({ sha256: z.string(), at: z.string() });
 
-/** Reads the marker of a finished restore; undefined without one. */
+/** Reads the marker of a finished restore; returns undefined if there is none. */
 export async function readMarker({ marker }: RestorePlace): Promise<z.output<typeof markerSchema> | undefined> {
   const parsed = markerSchema.safeParse(await readJson(marker));
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Largest JSON file that is read, in bytes: a marker has a checksum and a time. */
+/** Max size of a JSON file, in bytes: a marker has a checksum and a time. */
 const jsonBytes = 65_536;
 
-/** Reads a JSON file's value; undefined if it is absent or was never written to its end. */
+/** Reads a JSON file's value; returns undefined if it is absent or incomplete. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     const { bytes } = await readRegularFile(path, jsonBytes);
@@ -62,20 +62,20 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Whether a directory holds nothing, or is not there. */
+/** Checks whether a directory is empty or absent. */
 export async function isEmpty(path: string): Promise<boolean> {
   return ((await readdir(path).catch(skipMissing)) ?? []).length === 0;
 }
 
-/** Makes the working directory, and an empty tree in it: what a killed attempt unpacked is not trusted. */
+/** Creates the working directory with an empty tree: the files unpacked by a killed attempt are not trusted. */
 export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<void> {
   await rm(tree, { recursive: true, force: true });
   await mkdir(tree, { recursive: true });
 }
 
 /**
- * Makes the unpacked tree the data, and waits until that is on the disk: the marker must not outlive a rename that was lost. Returns the directory in which
- * data that were there are put aside.
+ * Renames the unpacked tree to the data directory, and waits until the rename is on disk: the marker must not survive a lost rename.
+ * Returns the directory that the existing data was moved to.
  */
 export async function takeTree({ tree, target, part }: RestorePlace): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
@@ -89,8 +89,8 @@ export async function takeTree({ tree, target, part }: RestorePlace): Promise<st
 }
 
 /**
- * Refuses a restore into a part of the data that would fail, before hours of download: genesis has to have made the rest, what is replaced has to be meant, and
- * no process may have it open.
+ * Rejects a restore into a part of the data that would fail, before hours of download: genesis must have created the rest, replacing
+ * existing data must be explicit, and no process may have the data open.
  *
  * @throws {RestoreError} with what to do.
  */
@@ -119,7 +119,7 @@ async function listNames(path: string): Promise<readonly string[]> {
   return readdir(path).catch(() => []);
 }
 
-/** Finds a process that has a file of a directory open, as far as processes can be seen (Linux, of the same user). */
+/** Finds a process with an open file in a directory, as far as processes are visible (Linux, same user). */
 async function findUser(directory: string): Promise<string | undefined> {
   const real = await realpath(directory);
   for (const pid of (await listNames("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -131,18 +131,18 @@ async function findUser(directory: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Writes the marker of a finished restore, and frees the archive's room. */
+/** Writes the marker of a finished restore, and deletes the archive. */
 export async function finish(place: RestorePlace, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
   await rm(place.archive, { force: true });
   await rm(place.origin, { force: true });
 }
 
-/** A restore that can't be done; `message` says what was found, where, and what to do. */
+/** A failed restore; `message` reports what was found, where, and what to do. */
 export class RestoreError extends Error {
   override readonly name = "RestoreError";
   readonly code = "restore_failed";
-  /** Whether trying again can help. */
+  /** Whether a retry can help. */
   readonly retryable: boolean;
 
   constructor(message: string, { retryable = false, cause }: Readonly<{ retryable?: boolean; cause?: unknown }> = {}) {

@@ -51,5 +51,4 @@ export const restoreSettings = defineSettings(
   { auditLog: removedAuditLog },
 );
 
-/** A restore's settings, parsed. */
 export type RestoreSettings = z.output<typeof restoreSettings.schema>;

@@ -8,18 +8,18 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestorePlace } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
-/** Bounds of an archive, and time between two reports of progress. */
+/** Limits of an archive, and interval between progress reports. */
 type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
   Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
 
-/** Types of entries that an archive of chain data may hold. */
+/** Entry types allowed in an archive of chain data. */
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
 /**
- * Unpacks a verified archive into the tree. Only plain files and directories inside the tree are taken: a link or a path that
- * leads out of it ends the restore. Files belong to whoever unpacks.
+ * Unpacks a verified archive into the tree. Accepts only plain files and directories inside the tree: a link or a path outside it aborts
+ * the restore. The files belong to the unpacking user.
  *
- * @throws {RestoreError} when the file is no archive, is larger than allowed, or holds a forbidden entry.
+ * @throws {RestoreError} when the file is not an archive, is larger than allowed, or contains a forbidden entry.
  */
 export async function unpackArchive(
   settings: UnpackSettings,
@@ -31,7 +31,7 @@ export async function unpackArchive(
     { log },
   );
   const refusing = new AbortController();
-  // Only here: every start of a sidecar would pay for it, and few ever unpack.
+  // Imported only here: loading it would slow every start of a sidecar, and few ever unpack.
   const { extract } = await import("tar");
   const unpacking = extract({
     cwd: place.tree,
@@ -48,7 +48,7 @@ export async function unpackArchive(
   unpacking.once("eof", () => {
     isOver = true;
   });
-  // The parser gathers what follows an archive's end, which may be gigabytes of zeros, and copies all of it at each chunk.
+  // The parser buffers the data after an archive's end, possibly gigabytes of zeros, and copies all of it on each chunk.
   const untilEnd = new Transform({
     transform: (chunk, _encoding, done) => done(null, isOver ? undefined : chunk),
   });
@@ -94,7 +94,7 @@ function checkEntry(
   return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
 }
 
-/** Creates the stream that decompresses an archive, recognised by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
+/** Creates the stream that decompresses an archive, detected by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
 async function createDecompressor(path: string): Promise<Transform> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

@@ -5,7 +5,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 
-/** The node: where it stands in the file system and how its RPC is reached. */
+/** The node: its paths and how to reach its RPC. */
 export const nodeSection = section({
   workspace: filePath.optional().describe("Workspace directory of the node; its programs and files are found in it"),
   family: z
@@ -67,7 +67,7 @@ export const nodeSection = section({
   chainId: chainId.default(1672).describe("Chain id that the node has to answer"),
 });
 
-/** The Pushgateway that the node pushes to, as the sidecar reaches it to see whether metrics arrive. */
+/** The Pushgateway that the node pushes to, as reachable from the sidecar, which checks whether metrics arrive. */
 export const pushgatewaySection = section({
   url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: not checked"),
   staleAfterMs: milliseconds

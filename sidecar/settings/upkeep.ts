@@ -77,7 +77,7 @@ export const upkeepSection = section({
     .meta({ expected: "refuse or rewrite" }),
 });
 
-/** The desired `chain.monitor_config`. A setting that is absent leaves the file's value, under any naming. */
+/** The desired `chain.monitor_config`. An unset setting leaves the file's value, under any naming. */
 export const monitorSection = section({
   enabled: yesOrNo.default(true).describe("Whether the node pushes metrics"),
   jobName: z

@@ -1,6 +1,6 @@
 import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
 
-/** An upgrade that was approved and has done nothing yet. */
+/** An approved upgrade that has not run any stage. */
 export const begunUpgrade: UpgradeRecord = {
   from: "0.15.0",
   to: "0.16.2",

@@ -4,7 +4,7 @@ import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts
 import { pharosCli, pharosForks, pharosLauncher, pharosOps, pharosProcess } from "./fake-pharos-programs.ts";
 import type { NodeProfile } from "./node-profile.ts";
 
-/** Places of a fake node's files, by its profile. */
+/** Paths of a fake node's files, by profile. */
 export type FakePlaces = Readonly<{
   workspace: string;
   profile: NodeProfile;
@@ -25,7 +25,7 @@ export function locateFakeNode(workspace: string, profile: NodeProfile): FakePla
   return { workspace, profile, binDirectory, opsDirectory, configPath: join(opsDirectory, config), programs };
 }
 
-/** Writes the workspace of a fake node: its configuration, programs and keys. `host` is the directory that stands for its machine. */
+/** Writes the workspace of a fake node: its configuration, programs and keys. `host` is the directory that simulates its machine. */
 export async function writeWorkspace(
   { workspace, profile, binDirectory, configPath }: FakePlaces,
   { config, port, host }: Readonly<{ config: string; port: number; host: string }>,
@@ -46,7 +46,7 @@ export async function writeWorkspace(
     await writeFile(join(workspace, "keys", name), `${name} of ${workspace}\n`);
 }
 
-/** Writes a node's programs into the directory of a node or of a release; `first` are words of the node's own before all others. */
+/** Writes a node's programs into the directory of a node or of a release; `first` are the node's own arguments, which precede all others. */
 export async function writePrograms(
   directory: string,
   profile: NodeProfile,
@@ -68,18 +68,18 @@ export async function writePrograms(
 
 /** Writes a program with its interpreter. */
 export async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
-  // The system takes what is behind the first space for an argument.
+  // The kernel treats everything after the first space as one argument.
   const start = interpreter.includes(" ") ? `/usr/bin/env -S "${interpreter}"` : interpreter;
   await writeFile(path, `#!${start}\n${body}`);
   await chmod(path, 0o755);
 }
 
-/** Finds the running processes of the public family's nodes whose command lines have all of these words, whatever started them. */
+/** Finds the running processes of the public family's nodes whose command lines contain all of these words, regardless of what started them. */
 export async function findPharosProcesses(...words: readonly string[]): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(
     pids.map(async (pid) => {
-      // One that has ended meanwhile, or waits for its parent, has no command line.
+      // A process that has exited meanwhile, or is a zombie, has no command line.
       const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
       return [pharosProcess, ...words].every((word) => line.includes(word)) ? [Number(pid)] : [];
     }),

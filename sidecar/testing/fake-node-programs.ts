@@ -1,17 +1,17 @@
 import { pharosManners } from "./fake-pharos-programs.ts";
 import type { NodeProfile } from "./node-profile.ts";
 
-/** Options of a fake node's programs. These find their port in the workspace, so that a release can come to several nodes. */
+/** Options of a fake node's programs. The programs find their port in the workspace, so that a release can be deployed to several nodes. */
 export type FakePrograms = Readonly<{ profile: NodeProfile }>;
 
-/** A chain quick enough that many blocks, which a proof or a pace takes, are a second or two. */
+/** A chain fast enough that the many blocks needed for a verification or a rate take a second or two. */
 export const blockTimeMs = 25;
 
-/** Time before a strict node opens its port, and before it reports its protocol's version. */
+/** Time before a strict node opens its port, and before it reports its protocol version. */
 const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
 
-/** Calls in a batch of the public family's node. */
+/** Max calls in a batch on the public family's node. */
 const pharosBatchMax = 20;
 
 /** Results by method, in the program below. */
@@ -32,7 +32,7 @@ const answers = `const answers = {
 };
 `;
 
-/** The node: JSON-RPC with a height that rises by itself. It reads node.conf at its start only. */
+/** The node: JSON-RPC with an automatically rising height. It reads node.conf at its start only. */
 export const nodeProgram = ({ profile }: FakePrograms) => `
 const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } = require("node:fs");
 const { createServer } = require("node:http");
@@ -40,7 +40,7 @@ const strict = ${profile === "strict"};
 const pharos = ${profile === "pharos"};
 const beganMs = performance.now();
 const config = readFileSync(pharos ? process.argv[process.argv.indexOf("-c") + 1] : "node.conf", "utf8");
-// In a container, as in an image of the public family, it listens where its configuration says.
+// In a container, as in an image of the public family, it listens on the port in its configuration.
 const isAlone = !existsSync("../port");
 const port = Number(isAlone ? /"http_port": *"(\\d+)"/.exec(config)[1] : readFileSync("../port", "utf8"));
 const version = readFileSync("../version", "utf8");
@@ -78,7 +78,7 @@ const answerCall = ({ method, id, params = [] }) => {
   if (result !== undefined) return { jsonrpc: "2.0", id, result };
   return { jsonrpc: "2.0", id, error: { code: answers[method] === undefined ? -32601 : -32000, message: "not available" } };
 };
-// Whole at once: tests read it while it is written.
+// Atomic: tests read the file while it is written.
 const show = () => {
   writeFileSync("../running.new", config);
   renameSync("../running.new", "../running.conf");
@@ -91,8 +91,8 @@ ${profile === "pharos" ? pharosManners(blockTimeMs) : ""}
 `;
 
 /**
- * The start and stop of the node. A strict one does not wait until the node answers, and ends with status 0 even when it could do
- * nothing; its standard error alone says so.
+ * The start and stop of the node. A strict node's start does not wait until the node responds, and both exit with 0 even when they did
+ * nothing; only standard error reports the failure.
  */
 export const opsProgram = ({ profile }: FakePrograms) => `
 const { spawn } = require("node:child_process");
@@ -102,7 +102,7 @@ const strict = ${profile === "strict"};
 const port = Number(readFileSync("../port", "utf8"));
 const [verb] = process.argv.slice(2);
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// Not by fetch, whose own start costs as much as the rest of this program.
+// Avoids fetch, whose own start costs as much as the rest of this program.
 const answers = () => new Promise((resolve) => {
   const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
   socket.on("connect", () => socket.destroy());
@@ -130,8 +130,8 @@ const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } 
 `;
 
 /**
- * The command-line tool, a script of the shell: it is run at each look, and Node's start would be all of its cost. A strict one knows no `--version`,
- * queries the running node, and prints two of PruneInfo's five fields.
+ * The command-line tool, a shell script: it runs at each check, and Node's start would dominate its cost. A strict one does not support
+ * `--version`, queries the running node, and prints two of PruneInfo's five fields.
  */
 export const nodeCliProgram = ({ profile }: FakePrograms) => `
 strict=${profile === "strict" ? "yes" : "no"}

@@ -9,44 +9,41 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { findPharosProcesses, locateFakeNode, writePrograms, writeWorkspace } from "./fake-node-files.ts";
 import { testProfile, type NodeProfile } from "./node-profile.ts";
 
-/** A node's workspace with real executables, small enough for a test: its height rises by itself, and survives restarts. */
+/** A node's workspace with real executables, small enough for a test: its height rises automatically and survives restarts. */
 export type FakeNode = AsyncDisposable &
   Readonly<{
     workspace: string;
     binDirectory: string;
     configPath: string;
-    /** Paths of its own `ops`, of its command-line tool, and of what it runs. */
+    /** Paths of its `ops`, its command-line tool, and its node program. */
     programs: Readonly<{ ops: string; tool: string; node: string }>;
     httpUrl: string;
     /** Reads node.conf. */
     config: () => Promise<string>;
-    /** Replaces node.conf at once, so that nobody sees half of it or nothing in it. */
+    /** Replaces node.conf atomically, so that no reader sees a partial or empty file. */
     save: (text: string) => Promise<void>;
-    /** Returns the node.conf that the running node has read. */
+    /** Returns the node.conf that the running node has loaded. */
     running: () => Promise<string>;
-    /** Keeps the running node at its height until it is started again. */
+    /** Freezes the running node's height until its next start. */
     stall: () => Promise<void>;
-    /** Has the node replay its log for so long at its next starts before its port opens. */
+    /** Delays the port of the next starts by this time, as a log replay does. */
     opensAfter: (ms: number) => Promise<void>;
-    /** Counts the node's starts. */
     starts: () => Promise<number>;
-    /** Starts the node by its own `ops`, and waits until it answers. */
+    /** Starts the node with its own `ops`, and waits until it responds. */
     start: () => Promise<void>;
-    /** Stops the node by its own `ops`. */
+    /** Stops the node with its own `ops`. */
     stop: () => Promise<void>;
-    /**
-     * Makes a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting one ruins the data at its start, and ends.
-     */
+    /** Creates a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting release damages the data at its start and exits. */
     release: (version: string, kind: "good" | "corrupting") => Promise<string>;
-    /** Returns the version that the running, or next, node reports. */
+    /** Returns the version that the running or next node reports. */
     version: () => Promise<string>;
-    /** Ends the node by SIGKILL. */
+    /** Kills the node with SIGKILL. */
     kill: () => Promise<void>;
-    /** Puts another version's programs in place; a running node goes on with its own until its next start. */
+    /** Installs another version's programs; a running node keeps its own until its next start. */
     install: (version: string) => Promise<void>;
   }>;
 
-/** A configuration with drift: the keys of another version, and a comment that has to stay. */
+/** A configuration with drift: another version's keys, and a comment that must be preserved. */
 export const driftedConfig = `{
   // the operator's own words
   "chain": {
@@ -63,19 +60,19 @@ export const driftedConfig = `{
 }
 `;
 
-/** Builds the drifted configuration with a port that nothing listens on: while something listens on one that node.conf names, data are not called corrupt. */
+/** Builds the drifted configuration with a port that nothing listens on: while something listens on a port in node.conf, data is not reported as corrupt. */
 export async function buildFreePortConfig(): Promise<string> {
   const [port = 0] = await findFreePorts(1);
   return driftedConfig.replace("18100", String(port));
 }
 
-/** Options of a fake node: its profile, by default that of this run of the tests, and the directory that stands for its machine, by default its own workspace. */
+/** Options of a fake node: its profile, by default that of this test run, and the directory that simulates its machine, by default its own workspace. */
 export type FakeNodeOptions = Readonly<{ profile?: NodeProfile; host?: string }>;
 
 /**
- * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2. A node whose configuration holds the word `crash` does not start; one
- * with the word `frozen` answers but its height stays. One whose `data/chain` holds `ruined` ends at its start; one that has `data/forked` has other
- * blocks than before.
+ * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2. A node whose configuration contains the word `crash` does not
+ * start; one with the word `frozen` responds, but its height does not rise. A node whose `data/chain` contains `ruined` exits at its start;
+ * one with `data/forked` has different blocks than before.
  */
 export async function createFakeNode(config = driftedConfig, options: FakeNodeOptions = {}): Promise<FakeNode> {
   const { profile = testProfile } = options;
@@ -141,14 +138,13 @@ export async function createFakeNode(config = driftedConfig, options: FakeNodeOp
   };
 }
 
-/** Runs `ops`; its output goes nowhere, since a node may go on with it. */
+/** Runs `ops` and discards its output, since a node may keep the output open. */
 async function runOps(directory: string, words: readonly string[]): Promise<void> {
   const child = spawn(join(directory, "ops"), words, { cwd: directory, stdio: "ignore" });
   const [status] = (await once(child, "exit")) as [number | null];
   if (status !== 0) throw new Error(`ops ${words.join(" ")} ended with status ${status}`);
 }
 
-/** Starts a fake node with the configuration. */
 export async function startFakeNode(config = driftedConfig): Promise<FakeNode> {
   const node = await createFakeNode(config);
   try {
@@ -176,7 +172,7 @@ function endProcess(pid: number): void {
   }
 }
 
-/** Has node.conf drift, in one step, so that a torn file can only be the upkeep's. */
+/** Replaces node.conf with a drifted one atomically, so that only the upkeep can cause a torn file. */
 export async function replaceByDrifted({ configPath }: Pick<FakeNode, "configPath">): Promise<void> {
   await writeFile(`${configPath}.new`, driftedConfig);
   await rename(`${configPath}.new`, configPath);

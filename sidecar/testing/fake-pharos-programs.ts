@@ -1,10 +1,10 @@
-/** Name that the command line of every node of the family holds. */
+/** Name in the command line of every node of the family. */
 export const pharosProcess = "pharos_light";
 
 /**
- * The node's program of the public family: with `-d` it goes on in the background, it prints the commit that it was built from, and ends if another
- * process holds its data. The lock is the kernel's, and so gone with the process; `../lock-lingers-seconds` has it stay so long after that, as while
- * the kernel writes a large process's pages.
+ * The node's program of the public family: with `-d` it continues in the background. It prints the commit that it was built from, and exits
+ * if another process has locked its data. The kernel releases the lock when the process exits; `../lock-lingers-seconds` delays the release
+ * by that time, as when the kernel writes a large process's pages.
  */
 export const pharosLauncher = (node: string) => `
 case " $* " in *" --version "*)
@@ -38,12 +38,12 @@ fi
 exec '${node}' "$0.cjs" "$@"
 `;
 
-/** Time that the node goes on, with new blocks, after it was told to stop. */
+/** Time that the node continues after a stop signal, with new blocks. */
 const stopsAfterMs = 300;
 
-/** Manners of the node itself: a line for each block on its standard output, and an end that takes its time. */
+/** Behavior of the node itself: prints a line per block to its standard output, and exits slowly. */
 export const pharosManners = (blockTimeMs: number) => `
-// As a program that is not Node, which ignores it, is ended by SIGPIPE; and a pipe that nobody reads has it stand still.
+// Like a non-Node program, dies on SIGPIPE, which Node ignores, and stalls on a pipe without a reader.
 const print = (line) => {
   try { writeSync(1, line + "\\n"); } catch { process.exit(141); }
 };
@@ -56,9 +56,10 @@ process.once("SIGTERM", () => {
 `;
 
 /**
- * The start and stop of the public family's node. The start returns at once and with status 0, also if the node ends at once, and hands its own standard
- * output on to it. The stop signals every process whose command line has the node's name, waits for none, and ends with status 0. Here it stays within the
- * directory in \`./host\`, which stands for the machine: the nodes of other tests run on the same one.
+ * The start and stop of the public family's node. The start returns at once with status 0, even if the node exits at once, and passes its
+ * own standard output on to the node. The stop signals every process whose command line has the node's name, waits for none, and exits with
+ * 0. Here it signals only processes within the directory in `./host`, which simulates the machine: the nodes of other tests run on the same
+ * one.
  */
 export const pharosOps = `
 case $1 in
@@ -87,8 +88,8 @@ esac
 `;
 
 /**
- * The command-line tool of the public family, run next to the node's program. It prints no version. Its genesis makes the data of a new node, and ends
- * without the schedule of the forks.
+ * The command-line tool of the public family, run next to the node's program. It prints no version. Its genesis creates the data of a new
+ * node, and exits without the fork schedule.
  */
 export const pharosCli = `
 if [ "$1" = genesis ]; then
@@ -105,12 +106,12 @@ on=0
 printf 'PruneInfo:\\nenable_auto_prune: %s\\nauto_prune_reserved_window: 100000\\nprune_reserved_version: 1\\nflushed_version: 2\\nreal_prune_reserved_version: 1\\n' $on
 `;
 
-/** Schedule of the forks, as the family's network publishes it. */
+/** Fork schedule in the format that the family's network publishes. */
 export const pharosForks = `{ "Test-250101": { "version": 1, "epoch": 0 } }\n`;
 
 /**
- * Entry point of the family's image. At each start it replaces the programs in `/data/bin` by the image's own, and keeps the operator's VERSION; without keys it makes
- * new ones, and is another node then.
+ * Entry point of the family's image. At each start it replaces the programs in `/data/bin` with the image's own, and keeps the operator's
+ * VERSION. Without keys, it creates new ones, which makes it another node.
  */
 export const pharosEntryPoint = `
 set -e

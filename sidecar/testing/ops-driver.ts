@@ -7,7 +7,7 @@ import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
 import { lookAtRpc } from "./ops-node.ts";
 import { keepProgramOutput } from "./program-output.ts";
 
-/** Commands and limits of a driver for a test; the others have defaults. */
+/** Commands and limits of a driver for a test; unset ones have defaults. */
 export type OpsDriverForTest = Readonly<{
   directory: string;
   httpUrl?: string;

@@ -10,24 +10,24 @@ import type { NodeHealth } from "#health/node-health.ts";
 import { createFakeNode, type FakeNode } from "./fake-node.ts";
 import { nodeProgram } from "./fake-node-programs.ts";
 
-/** A node whose programs behave as those of a public node family do; its program has a name that no other test's has. */
+/** A node whose programs behave like those of a public node family; its program name is unique among tests. */
 export type OpsNode = FakeNode &
   Readonly<{
     name: string;
-    /** Makes another root whose node has a program of the same name. */
+    /** Creates another root whose node has the same program name. */
     addNeighbour: () => Promise<OpsNode>;
-    /** Sets how the node takes SIGTERM at its next starts: it exits after so many milliseconds and answers until then, or never. */
+    /** Sets how the node handles SIGTERM at its next starts: it exits after this many milliseconds and responds until then, or never exits. */
     exitsAfter: (ms: number | "never") => Promise<void>;
     pid: () => Promise<number>;
-    /** Reads the environment that the node runs with. */
+    /** Reads the environment of the node. */
     environment: () => Promise<Readonly<Record<string, string>>>;
-    /** Counts the lines that the node has printed. */
+    /** Counts the lines printed by the node. */
     printed: () => Promise<number>;
   }>;
 
 /**
- * Code that comes before the fake node's own: it prints all the time, and dies of a closed pipe; takes a lock, which after SIGKILL lasts until a process has met it;
- * and exits some time after SIGTERM.
+ * Code that runs before the fake node's own: prints continuously, and dies on a closed pipe; takes a lock, which after SIGKILL remains
+ * until another process has hit it; and exits some time after SIGTERM.
  */
 const prelude = `
 {
@@ -54,7 +54,7 @@ const prelude = `
 }
 `;
 
-/** As the public one: it hands its output on, waits for nothing, exits with 0, and ends whatever has the name in its command line. */
+/** Like the public family's: passes its output on to the node, waits for nothing, exits with 0, and kills every process with the name in its command line. */
 const opsProgram = (name: string) => `#!/bin/sh
 echo "$@" >>../ops.log
 env >>../programs.env
@@ -75,7 +75,7 @@ esac
 exit 0
 `;
 
-/** Creates the node; it does not run. */
+/** Creates the node without starting it. */
 export async function createOpsNode(
   config?: string,
   name = `noded-${randomBytes(4).toString("hex")}`,
@@ -107,7 +107,7 @@ export async function createOpsNode(
   };
 }
 
-/** Looks at the RPC once, as the health watch does. */
+/** Checks the RPC once, like the health watch. */
 export async function lookAtRpc(url: string): Promise<NodeHealth> {
   const call = createRpcClient({ url, timeoutMs: 1_000 }, { send: sendRequest });
   try {

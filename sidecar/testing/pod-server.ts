@@ -7,9 +7,9 @@ import { WebSocketServer } from "ws";
 import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /**
- * Starts an API server with one pod; it refuses every request but those that the sidecar's role allows.
+ * Starts an API server with one pod; it rejects every request that the sidecar's role does not allow.
  *
- * @param startedAt when the node's container started, as the cluster writes a time; `restartedAt` that of the pod after it.
+ * @param startedAt when the node's container started, in the cluster's time format; `restartedAt` is that of the pod after it.
  */
 export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restartedAt = startedAt) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));

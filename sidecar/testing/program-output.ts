@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { pino } from "pino";
 import { createOutputFiles, type OutputFiles } from "#daemon/process/output-files.ts";
 
-/** Keeps what programs print in its own directory, which is removed with it. */
+/** Stores the output of programs in its own directory, which is deleted on dispose. */
 export async function keepProgramOutput(): Promise<OutputFiles & Readonly<{ directory: string }>> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-output-"));
   const deadline = { call: <T>(_: string, call: () => Promise<T>) => call() };

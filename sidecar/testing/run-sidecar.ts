@@ -12,7 +12,7 @@ import { sidecarSettings } from "../settings.ts";
 /** A sidecar in a test's own process; disposing of it stops it and deletes its state. */
 export type RunningSidecar = AsyncDisposable & Readonly<{ urls: Readonly<Record<string, string>> }>;
 
-/** Runs the sidecar of a node that it can't restart, on free ports, without a look at the WebSocket; `environment` overrides these settings. */
+/** Runs the sidecar of a node that it can't restart, on free ports, without WebSocket checks; `environment` overrides these settings. */
 export async function runSidecar(
   workspace: string,
   environment: Readonly<Record<string, string>>,

@@ -24,12 +24,12 @@ import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
 import type { FakeNode } from "./fake-node.ts";
 import { testProfile } from "./node-profile.ts";
 
-/** The upkeep of a node, as the sidecar composes it, without its listeners. */
+/** A node's upkeep as the sidecar composes it, without listeners. */
 export type RunningUpkeep = AsyncDisposable &
   Readonly<{
     board: ConditionBoard;
     events: EventLog;
-    /** Lines of `change-made`, in their order. */
+    /** Lines of `change-made`, in order. */
     audited: readonly AuditEntry[];
     state: UpkeepState;
     upkeep: Upkeep;
@@ -37,11 +37,11 @@ export type RunningUpkeep = AsyncDisposable &
     stateDirectory: string;
     /** Counts the corrections of node.conf. */
     corrections: () => Promise<number>;
-    /** Waits until a condition has a reason; fails with all conditions after the deadline. */
+    /** Waits until a condition has a reason; after the deadline, fails with all conditions. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
   }>;
 
-/** Starts the upkeep of a fake node with quick intervals. `environment` uses the names of the real settings. */
+/** Starts the upkeep of a fake node with short intervals. `environment` uses the names of the real settings. */
 export async function runUpkeep(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   environment: Environment = {},
@@ -61,7 +61,7 @@ export async function runUpkeep(
       GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "5000",
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
       GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-      // A node of this family reports nothing but the commit of its programs.
+      // A node of this family reports only the commit of its programs.
       ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
       ...environment,
     },

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, vi } from "vitest";
 
 /**
- * Has every wait of a file's tests end at once, by fake clocks and timers. Not for tests with a file, a socket or a process, whose time
- * would seem to be over before they answer.
+ * Makes every wait in a test file return at once, with fake clocks and timers. Not for tests with a file, a socket or a process: their
+ * timeouts would expire before a response.
  */
 export function skipWaits(): void {
   beforeEach(() => {

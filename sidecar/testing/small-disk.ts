@@ -4,13 +4,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A separate small file system; disposing of it unmounts it. */
+/** A small separate file system; disposing of it unmounts it. */
 export type SmallDisk = AsyncDisposable &
   Readonly<{
     path: string;
-    /** Writes until nothing more fits. */
+    /** Writes until the disk is full. */
     fill: () => Promise<void>;
-    /** Makes room again. */
+    /** Frees the space again. */
     empty: () => Promise<void>;
     remount: (how: "ro" | "rw") => void;
   }>;
@@ -52,8 +52,8 @@ export async function mountSmallDisk(kibibytes: number): Promise<SmallDisk> {
 }
 
 /**
- * Mounts a file system over a directory whose every call hangs, as on an NFS mount whose server is gone: a FUSE file system that nobody
- * serves. Disposing of it has all hanging calls fail, and uncovers the directory.
+ * Mounts a FUSE file system without a server over a directory, so that every call on it hangs, as on an NFS mount whose server is down.
+ * Disposing of it fails all hanging calls, and uncovers the directory.
  */
 export function mountHangingDisk(path: string): Disposable {
   const device = openSync("/dev/fuse", "r+");
@@ -73,14 +73,14 @@ export function mountHangingDisk(path: string): Disposable {
   };
 }
 
-/** Whether this user may mount such file systems. */
+/** Checks whether this user may mount such file systems. */
 export async function mayMount(): Promise<boolean> {
   try {
     await using disk = await mountSmallDisk(64);
     using _ = mountHangingDisk(disk.path);
     return true;
   } catch {
-    // The tests that are skipped for it say so.
+    // The skipped tests report the reason.
     return false;
   }
 }

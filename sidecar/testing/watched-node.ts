@@ -15,7 +15,7 @@ import type { ConditionType } from "#status/condition.ts";
 
 const log = pino({ level: "silent" });
 
-/** Serves a node's HTTP at a free port, with a test's answers. */
+/** Serves a node's HTTP on a free port, with a test's responses. */
 export async function serveNode(listener: RequestListener) {
   const server = createServer(listener);
   const sockets = new WebSocketServer({ noServer: true });
@@ -33,7 +33,7 @@ export async function serveNode(listener: RequestListener) {
   };
 }
 
-/** Answers JSON-RPC from a table of results, and other methods with an error, or as `answerOther` does. */
+/** Responds to JSON-RPC from a table of results; other methods get an error, or the response of `answerOther`. */
 export function answersRpc(
   results: Readonly<Record<string, () => unknown>>,
   answerOther?: (response: ServerResponse) => void,
@@ -53,7 +53,7 @@ export function answersRpc(
   };
 }
 
-/** Watches a node with quick looks; `words` waits until a condition has a reason, and returns its message. */
+/** Watches a node with short intervals; `words` waits until a condition has a reason, and returns its message. */
 export function watchNode(url: string, environment: Readonly<Record<string, string>> = {}) {
   const settings = readSettings(sidecarSettings, {
     env: {
@@ -87,11 +87,11 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
   return { board, metrics, words, current: health.current, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
 }
 
-/** Answers of every node, besides its height. */
+/** Responses of every node, besides its height. */
 export const goodAnswers = {
   eth_chainId: () => "0x688",
   web3_clientVersion: () => "node/v0.16.2",
   eth_syncing: () => false,
 };
-/** A height that differs at each look. */
+/** A height that rises at each check. */
 export const risingHeight = () => `0x${Math.floor(Date.now() / 10).toString(16)}`;

@@ -9,7 +9,7 @@ import { watchVolume } from "../volume/volume-watch.ts";
 const intervalMs = 5;
 const deadlineMs = 40_000;
 
-/** Starts a watch over a claim, whose disk and time are the test's. Disposing of it ends the watch. */
+/** Starts a watch over a claim, with the test's disk and clock. Disposing of it stops the watch. */
 export function startWatchedVolume(
   limits: GrowthLimits,
   {

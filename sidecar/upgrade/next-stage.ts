@@ -1,24 +1,24 @@
-/** What an upgrade of any platform remembers of its progress: what can't be seen of the node. Times are by the wall clock. */
+/** Recorded progress of an upgrade on any platform: what can't be observed on the node. Times are by the wall clock. */
 export type Progress<Stage extends string> = Readonly<{
   beganMs: number;
   stage: Stage;
   stageSinceMs: number;
-  /** Failed tries of the rollback. */
+  /** Failed rollback attempts. */
   attempts: number;
-  /** Number of processes that ended within this stage. */
+  /** Number of processes that exited during this stage. */
   interruptions: number;
-  /** Whether the new version may have been started, by anybody, and so may have written to the data. */
+  /** Whether the new version may have been started, by anyone, and so may have written to the data. */
   newRan: boolean;
-  /** Reason of the rollback; absent on the way to the new version. */
+  /** Reason for the rollback; absent while moving to the new version. */
   failure?: string | undefined;
   end?: string | undefined;
-  /** Note on its end, for a person. */
+  /** Note on the outcome, for the operator. */
   note?: string | undefined;
 }>;
 
 /**
- * Outcome of a stage. `waits`: it could not be tried, or was cut off, because somebody else is at work or something is not responding; neither done nor failed,
- * so the next run tries it again. `isFinal`: another try of the rollback would make it worse.
+ * Outcome of a stage. `waits`: it could not run, or was interrupted, because another process is at work or something does not respond;
+ * neither done nor failed, so the next run retries it. `isFinal`: another rollback attempt would make it worse.
  */
 export type StageOutcome = Readonly<
   | { kind: "done"; note?: string | undefined }
@@ -28,30 +28,30 @@ export type StageOutcome = Readonly<
 
 type EndedStage = Exclude<StageOutcome, { kind: "waits" }>;
 
-/** The stages of a kind of upgrade. Each can be repeated after it was done or half done: an earlier process may have been killed in it. */
+/** The stages of a kind of upgrade. Each stage is idempotent, even when half done: an earlier process may have been killed in it. */
 export type Route<Stage extends string, Upgrade extends Progress<Stage>> = Readonly<{
   /** Stages to the new version, in order. */
   forward: (upgrade: Upgrade) => readonly Stage[];
   /** Stages of the rollback, in order. */
   back: (upgrade: Upgrade) => readonly [Stage, ...Stage[]];
-  /** Stages after the verdict, which only clean up, with the ends that follow: a failure is noted and undoes nothing. */
+  /** Cleanup stages after the verdict, with the outcomes that follow: a failure is recorded and undoes nothing. */
   cleanups: Partial<Readonly<Record<Stage, NonNullable<Upgrade["end"]>>>>;
-  /** Facts that hold from the beginning of a stage on. */
+  /** Facts that are true from the start of a stage. */
   facts: (stage: Stage) => Partial<Upgrade>;
-  /** Decides how an upgrade goes on that an earlier process left; default: {@link decideAfterInterruption}. */
+  /** Decides how to resume an upgrade that an earlier process left; default: {@link decideAfterInterruption}. */
   resume?: (upgrade: Upgrade, nowMs: number) => Upgrade;
   /** Process that runs the stages, and the work of each, as in "it was copying the data". */
   runner: string;
   words: Readonly<Record<Stage, string>>;
 }>;
 
-/** Tries of the rollback before it is left to a person: a node may be killed while it is verified. */
+/** Max rollback attempts before it is left to the operator: a node may be killed during verification. */
 export const backAttempts = 3;
 
-/** Most processes that may end within one stage on the way to the new version before the upgrade is rolled back. */
+/** Max processes that may exit during one forward stage before the upgrade is rolled back. */
 export const interruptionsMax = 5;
 
-/** Creates the part of the record that is the same for every upgrade before its first step. Pure. */
+/** Creates the initial record fields common to all upgrades. Pure. */
 export function createFirstStage(nowMs: number) {
   return {
     beganMs: nowMs,
@@ -63,12 +63,12 @@ export function createFirstStage(nowMs: number) {
   } as const;
 }
 
-/** Formats the beginning of an upgrade or restore as the name of a directory. Pure. */
+/** Formats the start time of an upgrade or restore as a directory name. Pure. */
 export function formatWorkId(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
 }
 
-/** Decides what follows a stage. Pure; every upgrade ends within a bounded number of calls. */
+/** Decides what follows a stage. Pure; every upgrade terminates within a limited number of calls. */
 export function decideAfterStage<Stage extends string, Upgrade extends Progress<Stage>>(
   upgrade: Upgrade,
   outcome: EndedStage,
@@ -93,7 +93,7 @@ export function decideAfterStage<Stage extends string, Upgrade extends Progress<
   return beginStage(again, getFirstBack(again, route), nowMs, route);
 }
 
-/** Decides how an upgrade goes on whose process ended within a stage. Pure. */
+/** Decides how to resume an upgrade whose process exited during a stage. Pure. */
 export function decideAfterInterruption<Stage extends string, Upgrade extends Progress<Stage>>(
   upgrade: Upgrade,
   nowMs: number,
@@ -107,7 +107,7 @@ export function decideAfterInterruption<Stage extends string, Upgrade extends Pr
   return rollBack(upgrade, why, nowMs, route);
 }
 
-/** Begins the rollback. Pure. */
+/** Starts the rollback. Pure. */
 export function rollBack<Stage extends string, Upgrade extends Progress<Stage>>(
   upgrade: Upgrade,
   failure: string,
@@ -118,7 +118,7 @@ export function rollBack<Stage extends string, Upgrade extends Progress<Stage>>(
   return beginStage(failed, getFirstBack(failed, route), nowMs, route);
 }
 
-/** Starts the rollback of a stranded upgrade over. Pure. */
+/** Restarts the rollback of a stranded upgrade. Pure. */
 export function retryRollback<Stage extends string, Upgrade extends Progress<Stage>>(
   upgrade: Upgrade,
   nowMs: number,

@@ -2,17 +2,17 @@ import { findSettledBlock } from "#node/settled-block.ts";
 import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
-/** Facts of the running node before it is stopped, to verify either version by. */
+/** Facts about the running node before it is stopped, used to verify either version. */
 export type NodeBefore = Readonly<{
   height: number;
-  /** Block that no reorganisation reaches any more; absent if the node did not return it. */
+  /** Block beyond the reach of any reorganization; absent if the node did not return it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
   /** Whether the running node reports its version itself. */
   tellsVersion: boolean;
 }>;
 
-/** Reads the block that shows that either version has the old data. */
+/** Reads the block used to verify that either version has the old data. */
 export async function readKnownBlock(
   height: number,
   blockHash: NodeRpc["blockHash"],
@@ -23,7 +23,7 @@ export async function readKnownBlock(
   return hash === undefined ? undefined : { number, hash };
 }
 
-/** Lists what a person should know before the node is stopped. Pure. */
+/** Lists warnings for the operator before the node is stopped. Pure. */
 export function listNodeWarnings(before: NodeBefore | undefined, peers: number | undefined): readonly string[] {
   return [
     ...(before !== undefined && before.block === undefined
@@ -35,7 +35,10 @@ export function listNodeWarnings(before: NodeBefore | undefined, peers: number |
   ];
 }
 
-/** Explains why a node is not verified to be a version; `reported`: what it reports itself. Undefined if it is, or if what is found shows nothing. Pure. */
+/**
+ * Explains why a node's version is not verified; `reported` is what the node itself reports. Returns undefined if it is verified, or if the
+ * evidence is inconclusive. Pure.
+ */
 export function findVersionDoubt(
   wanted: ProgramIdentity,
   { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
@@ -48,14 +51,14 @@ export function findVersionDoubt(
   return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
 }
 
-/** Explains why a node does not have the old data; undefined if it has, or if nothing is known of them. Pure. */
+/** Explains why a node does not have the old data; returns undefined if it does, or if nothing is known about the data. Pure. */
 export function findDataDoubt({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
   return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
 }
 
-/** Explains why a height does not show that the node advances. `isIdle`: its chain has made no block for longer than usual. Pure. */
+/** Explains why a height does not show that the node advances. `isIdle`: its chain has not produced a block for longer than usual. Pure. */
 export function findHeightDoubt(
   before: Pick<NodeBefore, "height">,
   height: number,

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 
-/** Queries of an upgrade to the node, besides its health; undefined if it gives no usable answer. */
+/** An upgrade's queries to the node, besides its health; undefined without a usable response. */
 export type NodeRpc = Readonly<{
   blockHash: (number: number, signal?: AbortSignal) => Promise<string | undefined>;
   peers: (signal?: AbortSignal) => Promise<number | undefined>;
 }>;
 
-/** A block that was requested by its number; `unknown`: there was no usable answer. */
+/** A block requested by number; `unknown`: there was no usable response. */
 export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
-/** Queries of a look at the node's data; undefined if it gives no usable answer. */
+/** Queries of a check of the node's data; undefined without a usable response. */
 export type DataRpc = Pick<NodeRpc, "peers"> &
   Readonly<{
     findBlock: (number: number, signal: AbortSignal) => Promise<BlockLook>;

@@ -8,8 +8,8 @@ import {
 } from "./next-stage.ts";
 
 /**
- * Does the work of one stage. `amend` adds to the record, and resolves once that is on disk. `isResumed`: an earlier process ended within this stage. One that
- * throws has failed.
+ * Runs one stage. `amend` adds to the record, and resolves once that is on disk. `isResumed`: an earlier process exited during this stage.
+ * A step that throws has failed.
  */
 export type StageStep<Upgrade> = (
   upgrade: Upgrade,
@@ -21,27 +21,27 @@ export type StageSteps<Stage extends string, Upgrade> = Readonly<Record<Stage, S
 export type RunUpgradeDependencies<Stage extends string, Upgrade extends Progress<Stage>> = Readonly<{
   route: Route<Stage, Upgrade>;
   steps: StageSteps<Stage, Upgrade>;
-  /** Records the upgrade; false if that is not on disk in time. */
+  /** Records the upgrade; returns false if the record is not on disk in time. */
   remember: (upgrade: Upgrade) => Promise<boolean>;
-  /** Whether another call runs it from a stage on. */
+  /** Whether another call runs the upgrade from a stage on. */
   endsAt?: (stage: Stage) => boolean;
   /** Called before each stage. */
   onStage?: (upgrade: Upgrade, how: Readonly<{ isResumed: boolean }>) => void;
-  /** Called after a stage that failed, with the record of the next. */
+  /** Called after a failed stage, with the record of the next one. */
   onFailure?: (why: string, upgrade: Upgrade) => Promise<void>;
-  /** Whether an error of a step ends the run, as it says that no step can be recorded. */
+  /** Whether a step's error ends the run because no further step can be recorded. */
   isFatal?: (error: unknown) => boolean;
   clock: Pick<Clock, "wallMs">;
-  /** Ends the run; the stage in progress is tried again. */
+  /** Stops the run; the next run retries the stage in progress. */
   signal: AbortSignal;
 }>;
 
-/** Record as a run left it; `waits`: the reason why it has not ended. */
+/** The record after a run; `waits` is the reason why the upgrade has not finished. */
 export type RunResult<Upgrade> = Readonly<{ record: Upgrade; waits?: string | undefined }>;
 
 /**
- * Runs an upgrade from its present stage to its end, or until a stage has to wait. Each stage is on disk before it begins: otherwise a later run would take it for
- * another one, and roll a verified version back or put old data back over themselves.
+ * Runs an upgrade from its current stage to its end, or until a stage has to wait. Each stage is on disk before it starts: otherwise a
+ * later run would resume at the wrong stage, and roll back a verified version or restore old data over itself.
  */
 export async function runUpgrade<Stage extends string, Upgrade extends Progress<Stage>>(
   begun: Upgrade,
@@ -63,7 +63,7 @@ export async function runUpgrade<Stage extends string, Upgrade extends Progress<
     if (!isKept) return { record, waits: "its progress can't be recorded." };
     onStage?.(record, { isResumed: isAgain });
     const outcome = await attempt(steps[record.stage], record, { amend, isResumed: isAgain });
-    // A stage that a stop cut off is neither done nor failed.
+    // A stage interrupted by a stop is neither done nor failed.
     if (signal.aborted) return { record, waits: ended };
     if (outcome.kind === "waits") return { record, waits: outcome.why };
     record = decideAfterStage(record, outcome, clock.wallMs(), route);

@@ -7,10 +7,10 @@ export function readClocks(clock: Clock): ClockThen {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
-/** Drift of the wall clock that still counts as none: time servers slew it. */
+/** Wall clock drift to ignore: time servers slew the clock. */
 const slewMs = 1_000;
 
-/** Whether the wall clock has not been set since `then`: only then can times of files be compared with times of processes. */
+/** Whether the wall clock hasn't been set since `then`: only then are file times and process times comparable. */
 export function hasHeld(then: ClockThen, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;

@@ -7,15 +7,16 @@ export const controlVerbs = ["resume", "adopt"] as const;
 
 type ControlVerb = (typeof controlVerbs)[number];
 
-/** Commands that messages advise a person to run. */
+/** Commands that messages tell the operator to run. */
 type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 
-/** Formats the exact command for this deployment, as a person types it. */
+/** Formats the exact command line for this deployment. */
 export type CommandWords = (command: AdvisedCommand) => string;
 
 /**
- * Creates the formatter of commands: they begin with the deployment's prefix, or, if it has none, with this program. They find the one sidecar that runs on
- * this machine; where several run, the command says how each is named. A restore names the state, because the sidecar may have stopped.
+ * Creates the command formatter. Commands start with the deployment's prefix or, without one, with this program. They find the only sidecar
+ * on this machine; with several, the command prints how to select each. A restore specifies the state, because the sidecar may have
+ * stopped.
  */
 export function createCommandWords(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,

@@ -3,7 +3,7 @@ import type { Authority } from "./adoption/authority.ts";
 import { deriveConfigCurrent } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 
-/** Only the started node can report its version: held back for it, the node would never start. */
+/** Only the running node can report its version: blocking its start on that would deadlock. */
 const reportsItself =
   "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
 const heldBack =
@@ -11,18 +11,18 @@ const heldBack =
 
 /** Facts that decide whether the node may start. */
 export type StartSituation = Readonly<{
-  /** Whether a whole pass has been made. */
+  /** Whether a full reconcile has completed. */
   passed: boolean;
   authority: Authority;
   isHeld: boolean;
   config: Pick<ConfigObservation, "comparison" | "mayReportVersion">;
 }>;
 
-/** Whether the configuration is right, so that the node may start, as `/startupz` answers it. Pure. */
+/** Whether the configuration is right, so that the node may start; served as `/startupz`. Pure. */
 export function judgeConfigured({ passed, authority, isHeld, config }: StartSituation): ReadinessCheck {
   if (!passed) return { ok: false, message: "The configuration has not been looked at yet." };
   if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };
-  // A node that is held back until a person has said a word may never start: in a pod, the sidecar would be restarted meanwhile.
+  // A node that waits for an operator's approval may never start: in a pod, the sidecar would be restarted meanwhile.
   if (authority === "waits") return { ok: true, message: "The sidecar changes nothing before gatehouse adopt is run." };
   if (isHeld) return { ok: true, message: "A hold is in force." };
   if (config.mayReportVersion) return { ok: true, message: reportsItself };

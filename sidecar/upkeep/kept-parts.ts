@@ -8,10 +8,10 @@ import { limitVersions } from "./config/with-deadline.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 
-/** Memory of an upkeep: its state and the versions of node.conf, both on disk, and the rates of restarts, corrections and edits. */
+/** Persistent parts of an upkeep: its state and the versions of node.conf, both on disk, and the rates of restarts, corrections and edits. */
 export type KeptParts = ReturnType<typeof openKeptParts>;
 
-/** Opens what is kept in the state directory; `wake` is called when its file system answers again. */
+/** Opens the persistent parts in the state directory; calls `wake` when its file system recovers. */
 export function openKeptParts(
   { upkeep, restart }: SidecarSettings,
   { state, clock, signal, wake }: Readonly<{ state: UpkeepState; clock: Clock; signal: AbortSignal; wake: () => void }>,
@@ -22,11 +22,11 @@ export function openKeptParts(
   );
   return {
     state,
-    /** Limits calls of the file system that holds the state. */
+    /** Limits calls to the state's file system. */
     stateDeadline,
     versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
     budget: createRestartBudget({ perHour: restart.budgetPerHour }, { store: state.store, clock, boot: bootTime }),
-    /** Rate of corrections of node.conf; `edits` is that of other people's edits. */
+    /** Rate of corrections of node.conf; `edits` is the rate of external edits. */
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
   };

@@ -32,13 +32,13 @@ export type UpkeepCommon = Readonly<{
   log: Logger;
   events: EventLog;
   health: HealthWatch;
-  /** Ends with the upkeep. */
+  /** Aborted when the upkeep ends. */
   signal: AbortSignal;
-  /** Requests a pass. */
+  /** Requests a reconcile. */
   wake: () => void;
 }>;
 
-/** Parts that the steps are built from; each step takes those that its own type names. */
+/** Parts that the steps are built from; each step takes those listed in its own type. */
 export type StepParts = Readonly<{
   common: UpkeepCommon;
   node: UpkeepNode;
@@ -49,7 +49,7 @@ export type StepParts = Readonly<{
   metrics: UpkeepMetrics;
   charts: Charts;
   window: MaintenanceWindow;
-  /** Both clocks when the upkeep began. */
+  /** Both clocks at the start of the upkeep. */
   clockThen: ClockThen;
   lastPush: VerificationDependencies["lastPush"];
   finishes: ServiceContext["finishes"];

@@ -2,17 +2,17 @@ import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { PassMetrics } from "./upkeep-metrics.ts";
 
-/** Reports the result of each pass as a condition and a metric. */
+/** Reports the result of each iteration as a condition and a metric. */
 export type PassWatch = Readonly<{
   made: () => void;
   failed: (error: unknown) => void;
-  /** A pass takes longer than it may; `waitsFor` is what it does. */
+  /** Reports that an iteration exceeds its time limit; `waitsFor` is its current step. */
   late: (waitsFor: string) => void;
 }>;
 
 /**
- * Sets the condition `Reconciling`: the conditions of the configuration, pruning and restarts are only as current as the last pass. Before the
- * first one nothing is known.
+ * Sets the condition `Reconciling`: the conditions of the configuration, pruning and restarts are only as current as the last iteration.
+ * Before the first one nothing is known.
  */
 export function watchPasses(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,

@@ -6,13 +6,13 @@ import type { PlanStep } from "./plan-step.ts";
 import type { RestartStep } from "./restart/restart-step.ts";
 import type { VersionStep } from "./version/version-step.ts";
 
-/** Steps of a pass, each created once with its dependencies; a step reads and notes the observations of its noun. */
+/** Steps of an iteration, each created once with its dependencies; a step reads and records the observations of its noun. */
 export type PassSteps = Readonly<{
   state: Readonly<{ directory: string; look: () => Promise<void> }>;
   version: VersionStep;
   authority: Readonly<{
     decide: () => Authority;
-    /** Returns why the sidecar changes nothing now; undefined if it may. */
+    /** Returns why the sidecar currently changes nothing; undefined if it may. */
     explainIdle: (authority: Authority) => string | undefined;
   }>;
   config: ConfigStep;
@@ -22,31 +22,31 @@ export type PassSteps = Readonly<{
   }>;
   prune: Readonly<{ apply: (planned: Plan, idle: string | undefined) => void; isRunning: () => boolean }>;
   restart: RestartStep;
-  /** Returns the time until the next pass that the data need, in ms. */
+  /** Returns the time until the data need the next iteration, in ms. */
   data: Readonly<{ watch: () => number | undefined }>;
 }>;
 
 export type PassProgress = {
-  /** Work of the running pass, as in "reading node.conf". */
+  /** Current step of the iteration, as in "reading node.conf". */
   step: string;
-  /** Whether a whole pass has been made. */
+  /** Whether a full iteration has completed. */
   passed: boolean;
 };
 
-/** Time until the next pass, if it is wanted sooner than the regular one. */
+/** Time until the next iteration, if it is needed before the periodic one. */
 export type PassResult = Readonly<{ wakeInMs?: number }>;
 
-/** Time until the next check whether the node has reported its version, if nothing wakes the loop before. */
+/** Interval between checks whether the node has reported its version, unless the loop is woken earlier. */
 const lookAgainMs = 1_000;
 
-/** Nothing was learned of node.conf, so nothing that depends on it can be reported or done. */
+/** Failed observation of node.conf, so that nothing that depends on it can be reported or done. */
 class NothingSeen extends Error {
   override readonly name = "NothingSeen";
   readonly code = "nothing_seen";
 }
 
 /**
- * Makes one pass: observe, plan, apply. Its findings are noted; the conditions are derived from them.
+ * Runs one iteration: observe, plan, apply. Records its findings; the conditions are derived from them.
  *
  * @throws {NothingSeen} when node.conf's file system hangs.
  */
@@ -78,16 +78,16 @@ export async function runPass(progress: PassProgress, steps: PassSteps, watch: P
   steps.upgrade.apply(authority);
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await restart.remember(reading, version);
-  // Asked once a pass: what was adopted in the middle of one is done in the next.
+  // Evaluated once per iteration: an adoption in the middle of one takes effect in the next.
   const idle = steps.authority.explainIdle(authority);
   progress.step = `writing ${path}`;
   const written = await config.write(planned, reading, { idle, judged, version });
   if (written?.again === true) {
-    // Another program that keeps writing node.conf has the node looked at again and again, and never further than this.
+    // If another program keeps writing node.conf, iterations repeat and never get past this point, so this one counts as complete.
     watch.made();
     return { wakeInMs: 1 };
   }
-  // What can't be undone is not begun at a node whose node.conf is not found: it may be another node, or none.
+  // Irreversible work isn't started without a node.conf: it may be another node, or none.
   steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf can't be used (ConfigValid)"));
   progress.step = `querying the driver ${restart.driverName} about the node`;
   const { isRunning: isPruning } = steps.prune;

@@ -21,16 +21,16 @@ import { findWrite, type Plan } from "./plan/plan.ts";
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
-  /** Directories that may hold the state of the node's sidecar, whose copies have the values that the file may have lost. */
+  /** Possible state directories of the node's sidecar, whose copies have values that the file may have lost. */
   stateDirectories: readonly string[];
   json: boolean;
-  /** Applies the plan to the file. */
+  /** Writes the planned changes to the file. */
   write: boolean;
 }>;
 
 /**
- * Prints how a node.conf differs from what the settings desire for a node of a version: a unified diff and a reason for each
- * change, or JSON. Returns the exit status: 0 nothing to do (or done, with `write`), 2 drift, 1 error.
+ * Prints how a node.conf differs from the desired one for a node of a version: a unified diff and a reason for each change, or JSON.
+ * Returns the exit status: 0 nothing to do (or done, with `write`), 2 drift, 1 error.
  */
 export async function runPlanCommand(
   options: PlanCommandOptions,
@@ -65,7 +65,7 @@ export async function runPlanCommand(
   return findPlannedText(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
-/** Plans as the sidecar does. A copy counts if its data, keys and ports are those of the file that stands there. */
+/** Plans like the sidecar. A copy counts if it has the data, keys and ports of the current file. */
 function planFor(
   observed: Readonly<{ document: ReadConfig["document"]; version: NodeVersion }>,
   { configPath, stateDirectories }: PlanCommandOptions,
@@ -80,7 +80,7 @@ function planFor(
   });
 }
 
-/** Reads the copies in the first of the directories that has them. */
+/** Reads the copies in the first directory that has them. */
 function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recall"> {
   return {
     recall: async (slot) => {
@@ -110,7 +110,7 @@ async function writePlanned(planned: Plan, { options, reading, settings }: Writi
   const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${text}`);
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  // A checkout has its own history, so no versions are kept.
+  // A checkout has its own history, so no versions are saved.
   const result = await writeConfig(write, { lock, versions: undefined });
   lock.remove();
   return result;
@@ -141,12 +141,12 @@ function renderJson(document: PlanDocument): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Masks value by value: in the text as a whole, a mask could end a string too early. */
+/** Masks each value separately: masking the whole text could end a string too early. */
 function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
   const mask = (key: string, value: unknown) => {
     if (typeof value !== "string") return value;
     if (looksSecret(key, value)) return "[secret]";
-    // Credentials are looked for behind a quote, as they stand in the file.
+    // Credentials are matched after a quote, as in the file.
     return withoutCredentials(`"${withoutSecrets(value, reading)}"`).slice(1, -1);
   };
   return JSON.parse(JSON.stringify(change, mask)) as ConfigChange;
@@ -171,7 +171,7 @@ function formatDiff(configPath: string, reading: ReadConfig, planned: Plan): str
   return withoutSecrets(patch, reading);
 }
 
-/** Masks secrets in the lines around a change, comments included: many people read a pipeline's log. */
+/** Masks secrets in the lines around a change, including comments: many people read a pipeline's log. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
   const secrets = findWrittenSecrets(buildConfigTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));

@@ -21,13 +21,13 @@ import { saveNodeIdentity } from "./state/save-node-identity.ts";
 import type { HeldState, UpkeepState } from "./state/upkeep-state.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
 
-/** The node's version, as the earlier steps of the pass found it. */
+/** Node version found by the earlier steps of the iteration. */
 export type PlanRequest = Readonly<{
   resolution: VersionResolution;
   doubtOfPlace: string | undefined;
 }>;
 
-/** Observations that planning reads and notes in. */
+/** Observations that planning reads and updates. */
 export type PlanSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts; adoption: ObservedAdoption }>;
 
 export type PlanStepDependencies = HoldDependencies &
@@ -42,7 +42,7 @@ export type PlanStepDependencies = HoldDependencies &
     driver: NodeDriver | undefined;
   }>;
 
-/** Plans the way from the observed to the desired state, and notes the plan for a person to see. */
+/** Plans the actions from the observed to the desired state, and records the plan for the operator. */
 export type PlanStep = (
   reading: ConfigReading,
   request: PlanRequest,
@@ -82,7 +82,7 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
   };
 }
 
-/** Lists what is missing to carry a plan out, so that nobody agrees to it unaware. */
+/** Lists what is missing to execute a plan, so that the operator knows it before approving. */
 async function listMissing(
   reading: ConfigReading,
   { driver, observer }: Pick<PlanStepDependencies, "driver" | "observer">,

@@ -4,9 +4,9 @@ import { pause, pauseWhileRunning } from "#daemon/time.ts";
 import type { PassWatch } from "./pass-watch.ts";
 
 export type ReconcileLoopOptions = Readonly<{
-  /** Longest time between two passes. */
+  /** Max time between two iterations. */
   maxIdleMs: number;
-  /** Time from which a pass counts as hanging, of that in which this process ran. */
+  /** Time, counted while this process runs, after which an iteration counts as hung. */
   deadlineMs: number;
   signal: AbortSignal;
 }>;
@@ -14,26 +14,27 @@ export type ReconcileLoopOptions = Readonly<{
 export type ReconcileLoopDependencies = Readonly<{
   log: Logger;
   watch: PassWatch;
-  /** Work of the running pass, for the report of one that hangs. */
+  /** Current step of the iteration, for the report of a hung one. */
   waitsFor: () => string;
 }>;
 
-/** A loop that brings the node nearer to what is desired, one pass at a time. */
+/** Loop that reconciles the node with the desired state, one iteration at a time. */
 export type ReconcileLoop = Readonly<{
-  /** Requests a pass; any number of calls before it begins are one. */
+  /** Requests an iteration; calls before it starts are coalesced. */
   wake: () => void;
   done: Promise<void>;
 }>;
 
-/** Time until a pass that threw is tried again. */
+/** Delay before an iteration that threw is retried. */
 const retryMs = 1_000;
 
-/** Time for which a stop waits for the running pass. */
+/** Time that a stop waits for the running iteration. */
 const stopWithinMs = 2_000;
 
 /**
- * Runs passes: at once, whenever woken, and at the time that the last pass requested. Events only wake it, so that nothing is done
- * twice or inside an event callback. A pass that hangs is reported after its deadline; no other begins alongside it, and a stop does not wait for it.
+ * Runs iterations: at once, on each wake-up, and at the time requested by the last iteration. Events only wake the loop, so that nothing is
+ * done twice or inside an event callback. An iteration that hangs is reported after its deadline; no other starts in parallel, and a stop
+ * doesn't wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,
@@ -66,7 +67,7 @@ export function startReconcileLoop(
   return { wake: () => wanted.abort(), done: run() };
 }
 
-/** Waits until `stopWithinMs` after the stop began, or until the pass is over. */
+/** Waits until `stopWithinMs` after the stop was requested, or until the iteration ends. */
 async function waitForStop(stopping: AbortSignal, over: AbortSignal): Promise<number> {
   await waitForAbort(AbortSignal.any([stopping, over]));
   await pause(stopWithinMs, over);

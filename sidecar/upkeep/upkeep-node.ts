@@ -15,7 +15,7 @@ import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { observeNode } from "./version/node-observer.ts";
 
-/** The node as an upkeep reaches it: its place, driver, node_cli, RPC and references, and the processes that hold its ports. */
+/** Access to an upkeep's node: its location, driver, node_cli, RPC and references, and the processes that listen on its ports. */
 export type UpkeepNode = ReturnType<typeof reachNode>;
 
 export type ReachNodeDependencies = Readonly<{
@@ -27,21 +27,21 @@ export type ReachNodeDependencies = Readonly<{
   stateDirectory: string;
   log: Logger;
   signal: AbortSignal;
-  /** Called when something new has been seen. */
+  /** Called on each new observation. */
   wake: () => void;
 }>;
 
 /**
- * Finds the node and begins to watch it. Disposing of it ends its connections.
+ * Finds the node and starts watching it. Disposing of it closes its connections.
  *
- * @throws {StartupError} when the settings name no node.
+ * @throws {StartupError} when the settings specify no node.
  */
 export function reachNode(
   settings: SidecarSettings,
   { health, commits, clock, board, events, stateDirectory, log, signal, wake }: ReachNodeDependencies,
 ) {
   const connections = new AsyncDisposableStack();
-  // Whatever may throw comes before anything that has to be closed.
+  // Anything that may throw comes before anything that must be closed.
   const layout = () => place.layout();
   const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {
@@ -87,7 +87,7 @@ export function reachNode(
   };
 }
 
-/** Opens the files in the state directory that programs print to which may leave a process behind. */
+/** Opens the output files in the state directory for programs that may leave a process running. */
 function openOutputFiles(
   { upkeep: { fileTimeoutMs: withinMs } }: SidecarSettings,
   {

@@ -43,38 +43,38 @@ export type UpkeepDependencies = Readonly<{
   charts: Charts;
   board: ConditionBoard;
   health: HealthWatch;
-  /** Returns the commits of releases that the operator lists. */
+  /** Returns the release commits configured by the operator. */
   listedCommits: () => ReleaseCommits;
-  /** Called for each restart, so that a stop lets its command end. */
+  /** Called for each restart, so that a stop waits for its command to finish. */
   finishes: ServiceContext["finishes"];
 }>;
 
-/** The upkeep of one node. Disposing of it ends the passes; a restart command that runs is waited for. */
+/** Upkeep of one node. Disposing of it ends the iterations; a running restart command is awaited. */
 export type Upkeep = AsyncDisposable &
   Readonly<{
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
-    /** The node's version and commit, as far as they are known. */
+    /** Returns the node's version and commit, as far as they are known. */
     program: () => ProgramIdentity;
-    /** Directory of the node's data; undefined until node.conf or the settings name it. */
+    /** Returns the directory of the node's data; undefined until node.conf or the settings specify it. */
     dataPath: () => string | undefined;
     /** Returns the node's family and the paths of its programs and node.conf. */
     places: () => NodeLayout & Readonly<{ ops: OpsPlace }>;
-    /** Gives the texts of a value the names of the node's own files. */
+    /** Replaces file names in a value's texts with those of the node's own files. */
     giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
-    /** Whether the sidecar may change anything now: it has the authority to, and no hold is in force. */
+    /** Whether the sidecar may change anything now: it has the authority, and no pause is active. */
     mayAct: () => boolean;
-    /** Requests that a person may make. */
+    /** Requests available to the operator. */
     control: UpkeepControl;
   }>;
 
 /**
- * Keeps one node right: its configuration, pruning and restarts.
+ * Reconciles one node: its configuration, pruning and restarts.
  *
- * @throws {StartupError} when the settings name no node.
+ * @throws {StartupError} when the settings specify no node.
  */
 export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies): Upkeep {
   const { log, clock, state, events, board, health, charts, finishes } = dependencies;
@@ -90,7 +90,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
-  // Held from the start, so that no other sidecar begins alongside this one; a problem with the lock is reported when it is needed.
+  // Acquired at the start, so that no other sidecar starts in parallel; a lock problem is reported when the lock is needed.
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;
@@ -100,7 +100,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const common = { settings, clock, log, events, health, signal, wake };
   const kept = openKeptParts(settings, { state, clock, signal, wake });
   const progress: PassProgress = { step: "beginning", passed: false };
-  // The first pass waits for the version that the RPC reports.
+  // The first iteration waits for the version reported by the RPC.
   void health.looked.then(wake);
   const steps = createPassSteps(seen, {
     common,
@@ -141,7 +141,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   };
 }
 
-/** Lists the releases of commits: what an operator lists outranks the last upgrade, and that the image's tag and the known ones. */
+/** Lists the releases of commits: the operator's list takes precedence over the last upgrade, and that over the image's tag and the known ones. */
 function listKnownCommits(
   { node }: SidecarSettings,
   { state, listedCommits }: Pick<UpkeepDependencies, "state" | "listedCommits">,
@@ -154,7 +154,7 @@ function listKnownCommits(
   };
 }
 
-/** Has each answer of a control name the node's own files. */
+/** Replaces file names in each control response with those of the node's own files. */
 function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): UpkeepControl {
   return {
     look: () => name(control.look()),
@@ -167,7 +167,7 @@ function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): Upke
   };
 }
 
-/** Lists the observations that a person may look at. */
+/** Lists the observations to show to the operator. */
 function listFound({ adoption, config, restarts, upgrade }: Observations) {
   return { plan: () => adoption.now().plan, config, restarts, upgrade };
 }
@@ -195,7 +195,7 @@ function startPasses(
   });
 }
 
-/** Finds the directory of the node's data by the last usable node.conf; undefined before there was one. */
+/** Finds the directory of the node's data by the last usable node.conf; undefined before there is one. */
 function findNodeDataPath(
   document: ConfigDocument | undefined,
   { node }: SidecarSettings,

@@ -19,5 +19,4 @@ export const volumeSnapshotSettings = defineSettings("volume-snapshot", [], {
   }),
 });
 
-/** Settings of a volume snapshot, parsed. */
 export type VolumeSnapshotSettings = z.output<typeof volumeSnapshotSettings.schema>;

@@ -21,7 +21,7 @@ export type VolumeSnapshotOptions = Readonly<{
   json?: boolean | undefined;
 }>;
 
-/** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 refused, with the API server's words. */
+/** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 rejected, with the API server's message. */
 export async function runVolumeSnapshotCommand(
   sources: VolumeSnapshotOptions,
   { signal, out, error, mask }: Pick<CommandOutput, "out" | "error"> & Readonly<{ signal: AbortSignal; mask: Mask }>,
@@ -44,12 +44,12 @@ export async function runVolumeSnapshotCommand(
   }
 }
 
-/** The group of VolumeSnapshots, as a path of the API server. */
+/** API server path of the VolumeSnapshot group. */
 const group = "/apis/snapshot.storage.k8s.io/v1";
 
 const path = "/volumesnapshots";
 
-/** Label of the snapshots that this command made of a claim; other snapshots are never deleted. */
+/** Label of the snapshots that this command took of a claim; other snapshots are never deleted. */
 const claimLabel = "gatehouse.io/claim";
 
 const listSchema = z.object({
@@ -59,9 +59,10 @@ const listSchema = z.object({
 export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
 
 /**
- * Takes one snapshot of a claim and deletes the oldest that it made beyond `keep`. Returns the name of the new one, and of those.
+ * Takes one snapshot of a claim and deletes the oldest of this command's snapshots beyond `keep`. Returns the names of the new one and of
+ * the deleted ones.
  *
- * @throws {DriverError} when the API server refuses, in its words.
+ * @throws {DriverError} when the API server rejects the request, with its message.
  */
 export async function takeSnapshot(
   { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
@@ -81,7 +82,7 @@ export async function takeSnapshot(
     },
   };
   const made = await api.request("POST", path, signal, { group, body: manifest });
-  // A job that was killed after its request finds the snapshot there when it runs again within the same second.
+  // A job killed after its request finds the snapshot when it runs again within the same second.
   if (made.status !== 201 && made.status !== 409)
     throw createRefusal(`no snapshot of ${claim} was taken`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
@@ -101,7 +102,7 @@ export async function takeSnapshot(
 
 type Listed = z.output<typeof listSchema>["items"];
 
-/** Lists the names of all but the `keep` newest; snapshots of one second are ordered by their names. */
+/** Lists the names of all but the `keep` newest; sorts snapshots of the same second by name. */
 function listOldest(items: Listed, keep: number): readonly string[] {
   const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
   const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));

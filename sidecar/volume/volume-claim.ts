@@ -2,10 +2,10 @@ import { z } from "zod";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
-/** A PersistentVolumeClaim: the size that it requests, and the one that it has. */
+/** A PersistentVolumeClaim: its requested and actual size. */
 export type VolumeClaim = Readonly<{
   look: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
-  /** Requests another size; the cluster resizes the volume and its file system while it is in use. */
+  /** Requests another size; the cluster resizes the volume and its file system online. */
   resize: (gibibytes: number, signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -21,7 +21,7 @@ const claimSchema = z.object({
   status: z.object({ capacity: z.object({ storage: quantity }) }),
 });
 
-/** Creates access to the claim of that name, by the pod's own service account. Calls throw {@link DriverError}. */
+/** Creates access to the named claim, with the pod's own service account. Calls throw {@link DriverError}. */
 export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim {
   const path = `/persistentvolumeclaims/${encodeURIComponent(name)}`;
   return {
@@ -48,11 +48,11 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
 
 /** Free share and sizes of a volume. */
 export type VolumeState = Readonly<{
-  /** Share of it that is free. */
+  /** Free share of the volume. */
   freeRatio: number;
-  /** Size that the claim requests. */
+  /** Size requested by the claim. */
   requestedBytes: number;
-  /** Size that the volume has. */
+  /** Actual size of the volume. */
   capacityBytes: number;
   /** Time since its last growth; undefined if it never grew. */
   grownMsAgo: number | undefined;
@@ -65,7 +65,6 @@ export type GrowthLimits = Readonly<{
   pauseMs: number;
 }>;
 
-/** Decision on a volume's growth. */
 export type GrowthPlan =
   | Readonly<{ kind: "enough" | "growing" | "at-ceiling" }>
   | Readonly<{ kind: "paused"; forMs: number }>
@@ -73,7 +72,7 @@ export type GrowthPlan =
 
 const gibibyte = 2 ** 30;
 
-/** Decides on a volume's growth: by one step, to the ceiling at most, never back. Pure. */
+/** Decides on a volume's growth: one step at a time, up to the ceiling, never shrinking. Pure. */
 export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPlan {
   if (volume.freeRatio >= limits.growBelowFreeRatio) return { kind: "enough" };
   if (volume.requestedBytes > volume.capacityBytes) return { kind: "growing" };
@@ -99,7 +98,7 @@ const suffixes: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** Parses a Kubernetes quantity such as `500Gi`, `1T` or `1e12` to bytes; undefined if it is invalid. */
+/** Parses a Kubernetes quantity such as `500Gi`, `1T` or `1e12` to bytes; returns undefined if it is invalid. */
 export function parseQuantityBytes(text: string): number | undefined {
   const found = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)(|[kMGTP]|[KMGTP]i)$/.exec(text);
   const factor = suffixes[found?.[2] ?? "?"];

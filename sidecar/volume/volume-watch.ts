@@ -16,9 +16,9 @@ export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; s
 
 export type VolumeWatchDependencies = Readonly<{
   claim: VolumeClaim;
-  /** Share of the volume that is free, or the reason why it is not known; bounded in time. */
+  /** Free share of the volume, or the reason why it is unknown; limited in time. */
   freeRatio: () => Promise<number | string>;
-  /** Time of the volume's last growth, by the wall clock; kept over restarts of the sidecar. */
+  /** Time of the volume's last growth, by the wall clock; persisted across restarts of the sidecar. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
   /** Whether the volume may grow now; if not, a due growth is only reported. */
   mayAct: () => boolean;
@@ -33,7 +33,7 @@ const gibibyte = 2 ** 30;
 
 const watchedLook: WatchedLook = { what: "The look at the node's volume", types: ["VolumeSizeSufficient"] };
 
-/** Makes the claim of the node's volume grow when it fills. Settles when the watch has ended. */
+/** Grows the claim of the node's volume when it fills up. Settles when the watch has stopped. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
   const { claim, board, events, clock, grownAt, log } = dependencies;
   const requested = createSampleGauge({
@@ -60,7 +60,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       return;
     }
     if (plan.kind === "grow") {
-      // Remembered first: a kill right after the request must not lead to a second one within the pause.
+      // Recorded first: a kill right after the request must not lead to a second request within the pause.
       grownAt.set(clock.wallMs());
       const message = `The volume grows to ${plan.toGibibytes} GiB; ${formatPercent(freeRatio)} of it were free.`;
       const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
@@ -137,7 +137,10 @@ function formatPercent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** Measures the share of bytes that is free on a path's disk; returns the reason if that fails. A lack of files alone doesn't grow a volume, which never shrinks again. */
+/**
+ * Measures the free share of bytes on a path's disk; returns the reason on failure. A lack of inodes alone doesn't grow a volume, which
+ * never shrinks again.
+ */
 export async function measureFreeRatio(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
     return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";

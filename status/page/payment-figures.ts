@@ -3,26 +3,26 @@ import type { statusPayments } from "../status-shapes.ts";
 
 /** Counts of a facilitator or a resource server at one moment. */
 export type PaymentCounts = Readonly<{
-  /** By a clock that never goes back. */
+  /** By a monotonic clock. */
   atMs: number;
   pending: number;
   settled: number;
   refused: ReadonlyMap<string, number>;
-  /** Balance of a facilitator's signer for gas, in the chain's currency. */
+  /** Gas balance of a facilitator's signer, in the chain's currency. */
   balance: number | undefined;
-  /** Requests without a payment, which a resource server answered with its offers. */
+  /** Requests without a payment, to which a resource server responded with its offers. */
   unpaid: number;
 }>;
 
-/** Payments of the last hour, or of as much of it as was seen. */
+/** Payments of the last hour, or of the observed part of it. */
 type PaymentFigures = Omit<z.output<typeof statusPayments>, "service" | "balanceUnit">;
 
-/** Most reasons of refused payments that are kept apart; a facilitator has some thirty. */
+/** Max reasons of rejected payments counted separately; a facilitator has some thirty. */
 const reasonsMax = 64;
 
 const sample = /^(?<name>\w+)(?:\{(?<labels>[^}]*)\})? (?<value>\S+)$/;
 
-/** The metrics that count payments, by service: those under way, and those that ended, by `outcome`. */
+/** The metrics that count payments, by service: those in flight, and completed ones by `outcome`. */
 const counted = {
   facilitator: {
     pending: "gatehouse_facilitator_settlements_pending",
@@ -58,13 +58,13 @@ export function readPaymentCounts(service: PaidService, metrics: string, atMs: n
 const keptForMs = 3_600_000;
 const keptEveryMs = 60_000;
 const dayMs = 86_400_000;
-/** A rate of less time says nothing of the days to come. */
+/** Min period of a rate; a shorter one does not predict the coming days. */
 const rateOverMsMin = 600_000;
 
-/** Remembers an hour of counts of this process, one a minute at most; looked at less often, it covers the time since the look before that hour. */
+/** Remembers an hour of this process's counts, at most one per minute; if called less often, it covers the time since the last counts before that hour. */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 
-/** Creates an empty memory. */
+/** Creates an empty watch. */
 export function createPaymentWatch(): PaymentWatch {
   let kept: readonly PaymentCounts[] = [];
   return {
@@ -99,7 +99,7 @@ function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): Pay
   };
 }
 
-/** Sums up the signer's spending; payments into its account do not reduce it. */
+/** Sums up the signer's spending; deposits do not reduce it. */
 function sumSpending(counts: readonly PaymentCounts[]): number {
   let spent = 0;
   for (const [index, { balance }] of counts.entries()) {

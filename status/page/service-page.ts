@@ -5,22 +5,22 @@ import { listPageLinks } from "#daemon/http/page-links.ts";
 import { createPaymentWatch, readPaymentCounts, type PaidService } from "./payment-figures.ts";
 import { addAssets } from "./static-routes.ts";
 
-/** A service without a node, as its page presents it. */
+/** Content of the page of a service without a node. */
 export type ServicePage = Readonly<{
   service: PaidService;
-  /** What it does, and for whom, for the head of its page. */
+  /** The service's function and users, for the head of its page. */
   tags: readonly string[];
   chainId: number;
-  /** Pages that it links to, each `name=URL`. */
+  /** Pages to link to, each `name=URL`. */
   pages: readonly string[];
-  /** Lines of code that stock clients need before they pay this seller; default: no client pays it. */
+  /** Lines of code that stock clients need to pay this seller; default: no client pays it. */
   describeBuyers?: () => Readonly<{ typescript: string; python: string }> | undefined;
 }>;
 
-/** What the page is derived from. */
+/** Sources of the page. */
 type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
-/** Creates what adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, which it is drawn from. */
+/** Creates the function that adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, its data source. */
 export function createServicePage({ service, tags, chainId, pages, describeBuyers }: ServicePage) {
   return (app: App, { readiness, metrics }: ServicePageSources): void => {
     const payments = createPaymentWatch();
@@ -54,7 +54,7 @@ const readyWords = {
   unready: { level: "down", state: "Not ready" },
 } as const;
 
-/** Describes readiness as a node's status describes its conditions. Pure. */
+/** Describes readiness in the format of a node's conditions. Pure. */
 function describeReadiness({ ready, checks }: Readiness) {
   const listed = Object.entries(checks);
   const failing = listed.filter(([, { ok }]) => !ok);

@@ -9,7 +9,7 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
 };
 
-/** Nothing from elsewhere, no inline code or style, no text read as HTML, no frame around the page. */
+/** No external resources, no inline code or style, no text parsed as HTML, no framing of the page. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -30,7 +30,7 @@ function buildHeaders(type: string): Record<string, string> {
 const textType = "text/plain";
 const htmlType = "text/html";
 
-/** Adds a text: as HTML for a client that accepts that by name, as browsers do, and else plain, as a person with curl reads it. */
+/** Adds a text: as HTML for clients that explicitly accept it, as browsers do, otherwise plain, for a reader with curl. */
 export function addReadable(
   app: App,
   path: string,
@@ -43,7 +43,7 @@ export function addReadable(
   });
 }
 
-/** Adds a folder's files under `/page/`, its `index.html` as `GET /`; all of them, or those that are named. */
+/** Adds a folder's files under `/page/`, and its `index.html` as `GET /`; all files, or only the listed ones. */
 export function addAssets(app: App, folder: ProgramFolder, names = listProgramFiles(folder)): void {
   for (const name of names) {
     const type = types[extname(name)];

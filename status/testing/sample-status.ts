@@ -1,7 +1,7 @@
 const at = "2026-01-01T12:00:00.000Z";
 const fresh = { at: "2026-01-01T11:59:59.000Z", old: false };
 
-/** The status of a node that is right, as its sidecar reports it. */
+/** The status of a node in state `right`, as reported by its sidecar. */
 export const rightStatus = {
   at,
   right: true,

@@ -4,8 +4,8 @@ import { convertPriceToAmount } from "../price.ts";
 import type { ChargedToken } from "../scheme.ts";
 
 /**
- * Converts money by the specification: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's network, null on
- * every other.
+ * Creates the money conversion of the specification: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
+ * network, null on any other.
  */
 export function createMoneyConversion(token: ChargedToken): (price: string, network: Network) => AssetAmount | null {
   return (price, network) =>
@@ -18,7 +18,7 @@ export function createMoneyConversion(token: ChargedToken): (price: string, netw
       : null;
 }
 
-/** The SDK's server side of scheme `exact` with the conversion registered on it. */
+/** Creates the server side of the SDK's scheme `exact` with this conversion registered. */
 export function createExactScheme(token: ChargedToken): SchemeNetworkServer {
   const convert: MoneyParser = async (price, network) => createMoneyConversion(token)(String(price), network);
   return new ExactEvmScheme().registerMoneyParser(convert);

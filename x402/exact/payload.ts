@@ -7,14 +7,14 @@ const uint256Max = (1n << 256n) - 1n;
 const decimal = /^[0-9]{1,78}$/;
 const numberSentence = "expected a whole number as a string of decimal digits";
 
-/** A uint256 as x402 writes one: decimal digits. */
+/** uint256 in x402 format: decimal digits. */
 export const decimalUint256 = z
   .string()
   .regex(decimal, numberSentence)
   .transform(BigInt)
   .refine((value) => value <= uint256Max, "expected a number below 2^256");
 
-/** Builds a schema for `bytes` bytes in hexadecimal; `typeSentence` is the error for a value that isn't text. */
+/** Builds a schema for `bytes` bytes in hexadecimal; `typeSentence` is the error for a value that isn't a string. */
 function buildHexSchema(bytes: number, sentence: string, typeSentence?: string) {
   return z
     .string(typeSentence)
@@ -22,20 +22,20 @@ function buildHexSchema(bytes: number, sentence: string, typeSentence?: string) 
     .transform((text) => text as Hex);
 }
 
-/** Builds such a schema with one sentence for text in a wrong form and for a value that isn't text. */
+/** Builds the same schema with one error message for malformed strings and for other types. */
 function buildHexSchemaOf(bytes: number, what: string) {
   const sentence = `expected ${what}: 0x and ${bytes * 2} hexadecimal digits`;
   return buildHexSchema(bytes, sentence, sentence);
 }
 
-/** An account or contract address. */
+/** Account or contract address. */
 export const evmAddress = buildHexSchemaOf(20, "an address");
 
 /** Error for an invalid signature. */
 export const signatureSentence = "expected the signature as a string";
 
 /**
- * Forms of fields, with the error that each audience gets. A seller may ask about any signature: text that isn't one makes a payment
+ * Formats of fields, with the error for each audience. A seller may submit any signature: a string that isn't a signature makes a payment
  * invalid, not malformed.
  */
 const forms = {
@@ -53,7 +53,7 @@ const forms = {
   },
 } satisfies Record<Audience, object>;
 
-/** Builds the schema of the payload of scheme `exact` by EIP-3009. Numbers stay text: ledgers name a payment by the digits that were sent. */
+/** Builds the schema of the EIP-3009 payload of scheme `exact`. Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
 function buildPayloadSchema({ signature, address, number, nonce }: (typeof forms)[Audience]) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
@@ -61,11 +61,11 @@ function buildPayloadSchema({ signature, address, number, nonce }: (typeof forms
 
 const payloadFor = { seller: buildPayloadSchema(forms.seller), client: buildPayloadSchema(forms.client) };
 
-/** A payment by EIP-3009 as it was sent: the form of each field is checked, numbers are not parsed yet. */
+/** EIP-3009 payment as sent: the format of each field is checked, numbers are not parsed yet. */
 export type ExactPayment = Readonly<z.output<typeof payloadFor.seller>>;
 
 /**
- * Reads the payload of a payment by scheme `exact`.
+ * Parses the payload of a payment with scheme `exact`.
  *
  * @throws {MalformedPaymentError} with the path within the payload.
  */

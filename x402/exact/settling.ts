@@ -6,7 +6,7 @@ import type { ExactPayment } from "./payload.ts";
 import { judgeTerms } from "./terms.ts";
 import { readTransfer } from "./transfer.ts";
 
-/** Settles scheme `exact` by EIP-3009. */
+/** Settlement of scheme `exact` with EIP-3009. */
 export const settleExact: Settling<ExactPayment> = {
   refusePayload(payload) {
     if (!("permit2Authorization" in payload)) return undefined;
@@ -25,7 +25,7 @@ export const settleExact: Settling<ExactPayment> = {
 
 type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
 
-/** Judges everything about a payment that depends neither on the time nor on the chain, at the cost of one signature recovery. */
+/** Checks everything about a payment that depends neither on the time nor on the chain, at the cost of one signature recovery. */
 function judge(
   { payment, requirements, accepted }: Order<ExactPayment>,
   { assets, isSigned }: Pick<Transfers, "assets" | "isSigned">,

@@ -4,8 +4,8 @@ import type { AcceptedAsset } from "../signed-payment.ts";
 import type { Requirements, Transfer } from "./transfer.ts";
 
 /**
- * Finds the token of a payment, or says why its terms (who gets how much of what) can't be accepted. What the client accepted, what the
- * resource server requires and what was signed have to be the same (x402 version 2, scheme `exact` on EVM, verification steps).
+ * Returns the token of a payment, or the reason to reject its terms (recipient, amount and token). The client's accepted terms, the
+ * resource server's requirements and the signed terms must be equal (x402 version 2, scheme `exact` on EVM, verification steps).
  */
 export function judgeTerms(payment: Transfer, assets: Transfers["assets"]): AcceptedAsset | Refusal {
   const refusal = refuseAccepted(payment.accepted, payment.requirements);
@@ -25,7 +25,7 @@ function refuseAccepted(accepted: Requirements, required: Requirements): Refusal
   };
 }
 
-/** Formats a value for comparison: addresses without their checksum's case; nothing else that is compared starts with 0x. */
+/** Formats a value for comparison: lowercases addresses; no other compared value starts with 0x. */
 function formatForComparison(value: string | number | bigint): string {
   const text = String(value);
   return text.startsWith("0x") ? text.toLowerCase() : text;

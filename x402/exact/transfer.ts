@@ -5,34 +5,34 @@ import { MalformedPaymentError, parsePart } from "../malformed-payment-error.ts"
 import type { Authorization } from "../typed-data.ts";
 import { decimalUint256, evmAddress, signatureSentence, type ExactPayment } from "./payload.ts";
 
-/** Requirements of one payment on an EVM chain, parsed. */
+/** Parsed requirements of one payment on an EVM chain. */
 export type Requirements = Readonly<{
   scheme: string;
-  /** CAIP-2, as it was sent. */
+  /** CAIP-2, as sent. */
   network: string;
   /** In the asset's smallest unit. */
   amount: bigint;
   asset: Hex;
   payTo: Hex;
   maxTimeoutSeconds: number;
-  /** EIP-712 domain of the asset, empty if the requirements have none. */
+  /** EIP-712 domain name of the asset, empty if the requirements have none. */
   name: string;
   version: string;
 }>;
 
-/** A transfer by EIP-3009 with the requirements that it has to meet. */
+/** EIP-3009 transfer with the requirements that it must meet. */
 export type Transfer = Readonly<{
   requirements: Requirements;
-  /** The requirements that the client says it accepted. */
+  /** Requirements that the client claims to have accepted. */
   accepted: Requirements;
   authorization: Authorization;
   signature: string;
 }>;
 
 /**
- * Parses the numbers and addresses of a payment whose form is right.
+ * Parses the numbers and addresses of a well-formed payment.
  *
- * @throws {MalformedPaymentError} with the path of the first field that is wrong.
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
 export function readTransfer(
   payment: ExactPayment,
@@ -56,7 +56,7 @@ function readAuthorization(payment: ExactPayment): Authorization {
   }
 }
 
-/** Longest signature that is checked, in characters; those of smart wallets (ERC-6492) include a deployment. */
+/** Max length of a checked signature, in characters; those of smart wallets (ERC-6492) include a deployment. */
 const signatureLengthMax = 16_384;
 
 /**
@@ -80,7 +80,7 @@ function parseAuthorization({ signature, authorization }: ExactPayment): Authori
 }
 
 function parseRequirements(wire: PaymentRequirements, path: string): Requirements {
-  // The SDK's type has `extra` always; its schema lets it be absent or null.
+  // The SDK's type always has `extra`; its schema allows it to be absent or null.
   const { name, version } = (wire.extra as Readonly<Record<string, unknown>> | null | undefined) ?? {};
   return {
     scheme: wire.scheme,

@@ -7,7 +7,7 @@ import { settingsCheck } from "./settings-check.ts";
 import { signerCheck } from "./signer-check.ts";
 import { versionsCheck } from "./versions-check.ts";
 
-/** Every check of `gatehouse doctor`, by its name; causes come before their consequences. */
+/** All checks of `gatehouse doctor`, by name; causes precede their consequences. */
 export const checks: Readonly<Record<string, Check>> = {
   settings: settingsCheck,
   keys: keysCheck,

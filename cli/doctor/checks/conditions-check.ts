@@ -2,7 +2,7 @@ import { listAnswering, createFindings, type Check } from "../check.ts";
 
 const look = createFindings("conditions");
 
-/** Reports the conditions that a running sidecar or gateway has about its node. */
+/** Reports a running sidecar's or gateway's conditions about its node. */
 export const conditionsCheck: Check = async ({ services }) =>
   listAnswering(services)
     .filter(({ service: { service } }) => service === "sidecar" || service === "gateway")

@@ -9,7 +9,7 @@ const look = createFindings("keys");
 /** Permission bits of users who are neither the owner nor in the group. */
 const othersMode = 0o007;
 
-/** Reports the secrets that each service was given, and whether other users can read their files. The check of settings reports missing ones. */
+/** Reports the secrets given to each service, and whether other users can read their files. The settings check reports missing ones. */
 export const keysCheck: Check = async ({ services }) => {
   const found = await Promise.all(
     services.map(async ({ service, settings }) => {

@@ -10,7 +10,7 @@ const look = createFindings("ports");
 
 type Wanted = Readonly<{ listener: WantedListener; owner: InspectedService }>;
 
-/** Checks the ports of services: open while the service runs, free while it doesn't, and wanted by only one of them. */
+/** Checks the services' ports: open while the service runs, free while it doesn't, and used by only one service. */
 export const portsCheck: Check = async ({ services }) => {
   const wanted = services.flatMap((owner) => {
     const { settings } = owner;
@@ -58,7 +58,7 @@ async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly 
   ];
 }
 
-/** Checks whether something listens at an address. */
+/** Checks whether an address accepts connections. */
 async function testPort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
   const socket = connect({ host, port, signal: AbortSignal.timeout(checkLimits.timeoutMs) });
   try {

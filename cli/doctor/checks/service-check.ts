@@ -7,7 +7,7 @@ import type { Finding } from "../finding.ts";
 
 const look = createFindings("service");
 
-/** Checks that each service runs, is ready for traffic, and has accepted the files that it was given. */
+/** Checks that each service runs, is ready for traffic, and has accepted its files. */
 export const serviceCheck: Check = async ({ services }) => {
   const guessed = services.filter(({ source }) => source === defaultSource);
   const silent = guessed.filter((service) => isRefused(service));

@@ -2,7 +2,7 @@ import { createFindings, type Check } from "../check.ts";
 
 const look = createFindings("settings");
 
-/** Checks that each service could start with its settings; every problem is a finding. */
+/** Checks that each service could start with its settings; reports each problem as a finding. */
 export const settingsCheck: Check = async ({ services }) =>
   services.flatMap(({ service, source, settings, configuration }) => {
     if (settings === undefined) {

@@ -9,11 +9,11 @@ import type { GasPayer } from "../known-service.ts";
 
 const look = createFindings("signer");
 
-/** Settlements that the signer has to be able to pay for at today's gas price. */
+/** Number of settlements that the signer's balance must cover at the current gas price. */
 const settlementsMin = 100n;
 const gwei = 1_000_000_000;
 
-/** Checks that the accounts that pay for settlements hold enough of the chain's native currency. */
+/** Checks that the accounts that pay for settlements hold enough native currency. */
 export const signerCheck: Check = async ({ services }) => {
   const payers = services.filter(({ service }) => service === "facilitator" || service === "resource-server");
   const found = await Promise.all(payers.map((service) => checkSigner(service)));
@@ -89,7 +89,7 @@ function deriveAddress(privateKey: string): string | undefined {
   try {
     return privateKeyToAddress(privateKey as `0x${string}`);
   } catch {
-    // Zero, or not below the group's order; the error quotes the key.
+    // Zero, or not below the group's order; not rethrown, as the error quotes the key.
     return undefined;
   }
 }

@@ -7,12 +7,11 @@ import { version } from "#daemon/version.ts";
 import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
 import type { Finding } from "../finding.ts";
 
-/** This machine's clock in these tests. */
+/** Local clock in these tests. */
 const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
-/** The signer's key. */
 export const key = `0x${"11".repeat(32)}`;
 
-/** Starts a server that gives these answers until the test has ended; returns its URL. */
+/** Starts a server with this listener until the test ends; returns its URL. */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
@@ -20,7 +19,7 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Starts a service's listener for operators; returns its URL. */
+/** Starts a service's operations listener with these responses; returns its URL. */
 export async function startServiceThat(said: {
   service: string;
   version?: string;
@@ -37,7 +36,7 @@ export async function startServiceThat(said: {
   return serve(({ url = "" }, response) => response.end(answers[url]));
 }
 
-/** Starts a node that gives these answers. */
+/** Starts a node that returns these results. */
 export async function startNodeThat(results: Readonly<Record<string, unknown>>) {
   const all = { eth_chainId: "0x688", eth_gasPrice: "0x3b9aca00", ...results };
   return serve((request, response) => {
@@ -78,12 +77,12 @@ export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run>
   return { status, out, error, findings };
 }
 
-/** The findings of one check, as `state: message`. */
+/** Lists the findings of one check, as `state: message`. */
 export function listFindings({ findings }: Run, check: string): readonly string[] {
   return findings.filter((finding) => finding.check === check).map(({ state, message }) => `${state}: ${message}`);
 }
 
-/** The variables of a facilitator over this node. */
+/** Builds the variables of a facilitator that uses this node. */
 export const facilitator = (rpcUrl: string, more: Readonly<Record<string, string>> = {}) => ({
   GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: rpcUrl,
   GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key,

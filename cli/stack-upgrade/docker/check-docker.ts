@@ -9,7 +9,7 @@ import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
 /** A stack's containers, and the engine that runs them. */
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
 
-/** Checks a stack's containers and volume; leaves nothing changed. */
+/** Checks a stack's containers and volume; leaves no changes. */
 export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
   const containers = await findContainers(place, engine);
   const { toolImage } = containers;

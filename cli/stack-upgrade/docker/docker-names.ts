@@ -2,7 +2,7 @@ import type { PlatformDescription } from "../stack-platform.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { DockerTarget } from "../stack-target.ts";
 
-/** Builds the names of a stack's containers and volumes that an upgrade touches. Pure. */
+/** Builds the names of a stack's containers and volumes affected by an upgrade. Pure. */
 export function buildNames({ prefix }: Readonly<{ prefix: string }>) {
   return {
     node: `${prefix}-node`,
@@ -13,7 +13,7 @@ export function buildNames({ prefix }: Readonly<{ prefix: string }>) {
   };
 }
 
-/** Describes a stack on Docker in words for messages. Pure. */
+/** Describes a stack on Docker for messages. Pure. */
 export function describeDocker({
   prefix,
   target,

@@ -4,13 +4,13 @@ import { buildNames } from "./docker-names.ts";
 import type { Engine } from "./engine.ts";
 import { runWorkspaceJob } from "./workspace-job.ts";
 
-/** Exit status of a process that was killed (128 + SIGKILL). */
+/** Exit status of a killed process (128 + SIGKILL). */
 const killedStatus = 137;
 
-/** Creates the adapter for a node that is a container of an engine, whose data are copied on its volume. */
+/** Creates the adapter for a node in a container, whose data is copied on its volume. */
 export function createDockerNode(engine: Engine): NodeAdapter {
   const inspect = async (record: StackRecord) => (await engine.inspect(buildNames(record).node))?.State;
-  // The sidecar would restart a node that is silent for long, while its data are copied.
+  // The sidecar would restart a node that stays silent while its data is copied.
   const stop = async (record: StackRecord) => {
     const { node, sidecar } = buildNames(record);
     await engine.stop(sidecar);

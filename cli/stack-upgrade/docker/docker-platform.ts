@@ -11,13 +11,13 @@ import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
 const done = { kind: "done" } as const;
 
-/** Time limit of removing a copy. */
+/** Time limit for removing a copy. */
 const removeMs = 600_000;
 
-/** Errors of the engine about a container in the way: its name is taken, or it uses the volume. */
+/** Engine errors about a conflicting container: its name is taken, or it uses the volume. */
 const inTheWay = /container name "[^"]+" is already in use|last state: 'in_use'/;
 
-/** Creates the platform for a Docker engine: it stops and starts containers, and copies the data in a separate one. */
+/** Creates the platform for a Docker engine: it stops and starts containers, and copies the data in a separate container. */
 export function createDockerPlatform(
   { engine: address }: Pick<DockerTarget, "engine">,
   { engine }: Readonly<{ engine: Engine }>,
@@ -60,7 +60,7 @@ function listMadeContainers(record: StackRecord): readonly string[] {
   return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
 }
 
-/** Starts node and sidecar: Pulumi leaves containers stopped whose definition is unchanged. */
+/** Starts node and sidecar: Pulumi leaves stopped containers with an unchanged definition stopped. */
 async function startBoth(record: StackRecord, engine: Engine): Promise<StageOutcome> {
   const { node, sidecar } = buildNames(record);
   for (const name of [node, sidecar]) {
@@ -85,7 +85,7 @@ async function removeCopy(
   }
 }
 
-/** Removes containers with these names that Pulumi does not know, left by an update that was killed; returns their number. */
+/** Removes containers with these names that Pulumi does not track, left by a killed update; returns their number. */
 async function removeStrays(
   names: readonly string[],
   { pulumi, engine, say }: StrayDependencies & Readonly<{ engine: Engine }>,
@@ -96,7 +96,7 @@ async function removeStrays(
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
     say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
-    // It may be the node, at work on the only copy of the data: let it end within its grace first.
+    // It may be the node, using the only copy of the data: let it exit within its grace period first.
     await engine.stop(name);
     await engine.remove(name);
     removed += 1;

@@ -10,7 +10,7 @@ import { requestFailureCode } from "#daemon/http/send-request.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-report.ts";
 
-/** The engine refused, or could not be reached. */
+/** The engine rejected the call or could not be reached. */
 export class EngineError extends PlatformError {
   override readonly name = "EngineError";
   override readonly code = "engine_error";
@@ -27,31 +27,31 @@ const containerShape = z.object({
 /** A container as the engine describes it (Docker Engine API, "Inspect a container"). */
 export type EngineContainer = Readonly<z.output<typeof containerShape>>;
 
-/** A container that runs one job and ends. */
+/** A container that runs one job and exits. */
 export type EngineJob = Readonly<{
   name: string;
   image: string;
-  /** {@link ownerLabel} among them names the owner. */
+  /** Includes the owner as {@link ownerLabel}. */
   labels: Readonly<Record<string, string>>;
-  /** Arguments of Node, which is the container's entry point. */
+  /** Arguments of Node, the container's entry point. */
   command: readonly string[];
-  /** Volumes by their paths in the container. */
+  /** Volumes by mount path in the container. */
   volumes: Readonly<Record<string, string>>;
   withinMs: number;
 }>;
 
-/** Calls of a Docker engine that an upgrade needs. Each has a deadline, and throws {@link EngineError}. */
+/** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link EngineError}. */
 export type Engine = Readonly<{
   inspect: (container: string) => Promise<EngineContainer | undefined>;
-  /** Stops a container, and kills its process after the container's own grace; does nothing if it is gone or already stopped. */
+  /** Stops a container, and kills its process after the container's grace period; no-op if it was removed or already stopped. */
   stop: (container: string) => Promise<void>;
   start: (container: string) => Promise<void>;
   remove: (container: string) => Promise<void>;
-  /** Finds the id of an image; undefined if the engine does not have it. */
+  /** Finds the id of an image; undefined if the engine doesn't have it. */
   findImage: (reference: string) => Promise<string | undefined>;
   /**
-   * Runs a job to its end and removes it; returns its output. Throws, with the job's last line, if its exit status is not 0; also if it
-   * takes too long, or a job of this name runs for another owner.
+   * Runs a job to completion and removes it; returns its output. Throws with the job's last line if its exit status is not 0; also throws
+   * on a timeout, or if a job of this name runs for another owner.
    */
   run: (job: EngineJob) => Promise<string>;
 }>;
@@ -61,12 +61,12 @@ export const ownerLabel = "io.gatehouse.upgrade";
 
 const scheme = "unix://";
 const answerMs = 60_000;
-/** Time beyond a container's own grace for the engine to kill it. */
+/** Time beyond a container's grace period for the engine to kill it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
 const mebibyte = 1_048_576;
 
-/** Creates a client of an engine on this machine; undefined for an address elsewhere. */
+/** Creates a client of a local engine; undefined for a remote address. */
 export function createEngine(address: string): Engine | undefined {
   if (!address.startsWith(scheme)) return undefined;
   const call = createCall(address);
@@ -96,7 +96,7 @@ type CallOptions = Readonly<{
   body?: unknown;
   allowed?: readonly number[];
   withinMs?: number;
-  /** Error message for a timeout that is not the engine's fault. */
+  /** Error message for a timeout that the engine did not cause. */
   late?: string;
 }>;
 type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<EngineResponse>;
@@ -131,7 +131,7 @@ async function runJob(
   if (left?.State.Running === true && owner !== labels[ownerLabel]) {
     throw new EngineError(`${name} is at work for another upgrade (${owner ?? "not named"}); wait for its end`, true);
   }
-  // A job that a killed run left may still be at work.
+  // A job left by a killed run may still be running.
   if (left !== undefined) await remove(name);
   await call("POST", `/containers/create?name=${name}`, { body: buildJobBody(job) });
   try {
@@ -151,7 +151,7 @@ async function runJob(
   }
 }
 
-/** Builds a container that runs as root, to keep the data's owners and modes, with only the capabilities for that and no network. */
+/** Builds a container that runs as root, to preserve the data's owners and modes, with only the capabilities for that and no network. */
 function buildJobBody({ image, labels, command, volumes }: EngineJob) {
   return {
     Image: image,
@@ -171,7 +171,7 @@ function buildJobBody({ image, labels, command, volumes }: EngineJob) {
       Memory: 256 * mebibyte,
       MemorySwap: 256 * mebibyte,
       Init: true,
-      // Its output is read back, which not every log driver supports.
+      // The job's output is read back, which not every log driver supports.
       LogConfig: { Type: "json-file", Config: { "max-size": "8m", "max-file": "1" } },
       RestartPolicy: { Name: "no" },
     },

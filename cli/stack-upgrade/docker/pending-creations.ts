@@ -4,9 +4,9 @@ import { PulumiError } from "../pulumi/pulumi-process.ts";
 import { formatClearCommand, type CommandPlace } from "../stack-commands.ts";
 
 /**
- * Says how to end Pulumi's warning about creations during which an update of this upgrade was killed: Pulumi keeps them until a person has
- * looked, because it can't know their outcome. Names only settled ones: containers with these names that the engine has by the id that
- * Pulumi knows. They are not cleared here, because Pulumi's only command for it clears all pending creations.
+ * Explains how to clear Pulumi's warning about creations during which an update of this upgrade was killed: Pulumi keeps them until an
+ * operator checks, as it can't know their outcome. Covers only settled ones: containers with these names that the engine has under the id
+ * that Pulumi knows. Doesn't clear them itself, because Pulumi's only command for that clears all pending creations.
  *
  * @param names containers that an upgrade creates.
  * @returns undefined if no creation of the upgrade is pending.

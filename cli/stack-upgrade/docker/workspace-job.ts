@@ -7,12 +7,12 @@ import { buildNames } from "./docker-names.ts";
 /** Actions of a job on a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
 
-/** A copy of the data, by its id, on the node's volume of a stack. */
+/** A copy of the data, by id, on a stack's node volume. */
 export type WorkspacePlace = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
 
 const lookMs = 300_000;
 
-/** Inspects the node's volume, whatever else is at work on it, and returns the job's output. */
+/** Inspects the node's volume, even while another job uses it, and returns the job's output. */
 export function lookAtVolume(
   { prefix, toolImage }: Pick<WorkspacePlace, "prefix" | "toolImage">,
   { engine }: Readonly<{ engine: Engine }>,
@@ -29,7 +29,7 @@ export function lookAtVolume(
   });
 }
 
-/** Runs a job on the node's volume, in a separate container: one at a time, for one upgrade. */
+/** Runs a job on the node's volume in a separate container: one at a time, for one upgrade. */
 export async function runWorkspaceJob(
   { prefix, toolImage, id }: Pick<WorkspacePlace, "prefix" | "toolImage" | "id">,
   action: WorkspaceAction,
@@ -46,7 +46,7 @@ export async function runWorkspaceJob(
   });
 }
 
-/** Formats the command that removes everything an upgrade has left on the node's volume. Pure. */
+/** Formats the command that removes everything an upgrade left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
   const { volume } = buildNames({ prefix });
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];

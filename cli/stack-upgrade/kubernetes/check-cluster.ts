@@ -15,10 +15,10 @@ import { findNodeImage, findNodePod, findNodeUser, findWorkload, type NodePod, t
 
 type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
 
-/** Time limit of a look at the data, which includes scheduling its pod and pulling the image. */
+/** Time limit for inspecting the data, including scheduling its pod and pulling the image. */
 const lookMs = 300_000;
 
-/** Checks a stack's node, claim, rights and snapshots; leaves nothing changed. */
+/** Checks a stack's node, claim, permissions and snapshots; leaves no changes. */
 export async function checkCluster(place: KubernetesPlace, dependencies: ScaleDependencies): Promise<PlatformCheck> {
   const { cluster } = dependencies;
   const { target } = place;
@@ -114,7 +114,7 @@ async function findSnapshotProblems(place: KubernetesPlace, cluster: Cluster): P
   ];
 }
 
-/** Finds why the volume's driver would take no snapshot: a class of another driver would fail only once the node is stopped. */
+/** Finds reasons why the volume's driver can't take a snapshot: a class of another driver would fail only after the node is stopped. */
 async function findDriverProblems(
   { spec, status }: NodeClaim,
   { snapshotClass }: KubernetesTarget,

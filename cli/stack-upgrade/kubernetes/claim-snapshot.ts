@@ -16,7 +16,7 @@ const snapshotShape = z.object({
     .default({}),
 });
 
-/** Fields of a VolumeSnapshot that an upgrade reads (snapshot.storage.k8s.io/v1). */
+/** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
 export type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
 
 const claimShape = z.object({
@@ -35,20 +35,20 @@ const claimShape = z.object({
 /** Fields of the node's claim that an upgrade reads. */
 export type NodeClaim = Readonly<z.output<typeof claimShape>>;
 
-/** Time after which the wait for a snapshot ends that no controller takes up, or that keeps failing: the node is stopped meanwhile. */
+/** Max wait for a snapshot that no controller picks up or that keeps failing: the node is stopped meanwhile. */
 const hopelessMs = 180_000;
 
 export function findClaim(cluster: Cluster): Promise<NodeClaim | undefined> {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
 }
 
-/** Lists the snapshots that upgrades in the namespace have taken and not removed. */
+/** Lists the snapshots that upgrades in the namespace took and did not remove. */
 export function listUpgradeSnapshots(cluster: Cluster): Promise<readonly VolumeSnapshot[]> {
   return cluster.list(snapshotShape, "volumesnapshot", upgradeLabel);
 }
 
 /**
- * Takes the VolumeSnapshot of an upgrade, unless an earlier run has, and waits until it is ready to use.
+ * Takes an upgrade's VolumeSnapshot, unless an earlier run did, and waits until it is ready to use.
  *
  * @throws {ClusterError} if it does not become ready.
  */
@@ -97,14 +97,14 @@ function explainUnready({ status }: VolumeSnapshot): string | undefined {
   return "no snapshot controller has taken it up; see to it that the cluster runs one";
 }
 
-/** Creates a claim from the VolumeSnapshot of an upgrade, as large as the node's, unless an earlier run has. */
+/** Creates a claim from an upgrade's VolumeSnapshot, as large as the node's, unless an earlier run did. */
 export async function restoreClaim(record: StackRecord, cluster: Cluster): Promise<void> {
   const claim = await findClaim(cluster);
   if (claim === undefined) throw new ClusterError(`the cluster has no claim ${names.claim} any more`, false);
   await requireSnapshot(record, cluster);
   const name = nameCopy(record);
   const { storageClassName, volumeMode, accessModes, resources } = claim.spec;
-  // The volume may be larger than requested, and its snapshot needs one at least as large.
+  // The volume may be larger than requested, and its snapshot needs a volume at least as large.
   const storage = claim.status.capacity?.storage ?? resources.requests.storage;
   await cluster.create({
     apiVersion: "v1",

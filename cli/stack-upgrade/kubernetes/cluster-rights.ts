@@ -1,7 +1,7 @@
 import type { Cluster, ClusterObject } from "./cluster.ts";
 import { snapshotGroup } from "./kubernetes-names.ts";
 
-/** A right on objects of one kind; `scoped`: in the namespace, not in the whole cluster. */
+/** A permission on objects of one kind; `scoped`: in the namespace, not cluster-wide. */
 type Right = Readonly<{
   group: string;
   resource: string;
@@ -10,7 +10,7 @@ type Right = Readonly<{
   scoped: boolean;
 }>;
 
-/** Rights for all steps of an upgrade and its way back: missing ones have to be known before the node is stopped. */
+/** Permissions for all steps of an upgrade and its rollback: missing ones must be known before the node is stopped. */
 const needed: readonly Right[] = [
   { group: "apps", resource: "statefulsets", verbs: ["get", "patch"], scoped: true },
   { group: "", resource: "pods", verbs: ["get", "create", "patch", "delete"], scoped: true },
@@ -22,7 +22,7 @@ const needed: readonly Right[] = [
   { group: snapshotGroup, resource: "volumesnapshotclasses", verbs: ["list"], scoped: false },
 ];
 
-/** Finds the rights that an upgrade needs and the caller lacks, as in "patch statefulsets". */
+/** Finds the permissions that an upgrade needs and the caller lacks, e.g. "patch statefulsets". */
 export async function findMissingRights(namespace: string, cluster: Cluster): Promise<readonly string[]> {
   const wanted = needed.flatMap(({ verbs, ...right }) => verbs.map((verb) => ({ ...right, verb })));
   const reviews = wanted.map(({ group, resource, subresource, verb, scoped }): ClusterObject => {

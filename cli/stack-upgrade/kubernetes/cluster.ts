@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { PlatformError } from "../stack-platform.ts";
 
-/** The cluster refused, or could not be reached. */
+/** The cluster rejected the call or could not be reached. */
 export class ClusterError extends PlatformError {
   override readonly name = "ClusterError";
   override readonly code = "cluster_error";
@@ -21,7 +21,7 @@ export type ClusterPatch = Readonly<
   | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
 >;
 
-/** Kinds that an upgrade uses, as kubectl names them. */
+/** Kinds that an upgrade uses, in kubectl's spelling. */
 export type ClusterKind =
   | "statefulset"
   | "pod"
@@ -30,23 +30,23 @@ export type ClusterKind =
   | "volumesnapshot"
   | "volumesnapshotclass";
 
-/** Calls of a cluster that an upgrade needs, in the stack's namespace. Each has a deadline, and throws {@link ClusterError}. */
+/** Cluster calls that an upgrade needs, in the stack's namespace. Each has a deadline and throws {@link ClusterError}. */
 export type Cluster = Readonly<{
-  /** Undefined if no object has that name. */
+  /** Returns undefined if no object has that name. */
   find: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string) => Promise<Shape | undefined>;
   list: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label?: string) => Promise<readonly Shape[]>;
-  /** Whether the cluster knows this group and version. */
+  /** Returns whether the cluster serves this group and version. */
   serves: (group: string) => Promise<boolean>;
   /** Returns false if an object of that name exists. */
   create: (object: ClusterObject) => Promise<boolean>;
-  /** Whether the caller has each of these rights: SelfSubjectAccessReviews, which the cluster answers and does not store. */
+  /** Returns whether the caller has each of these permissions, by SelfSubjectAccessReviews, which the cluster does not store. */
   reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
   /** Returns false if no object has that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;
-  /** Requests the removal, without waiting for it; does nothing if the object is gone. */
+  /** Requests the removal without waiting for it; no-op if the object was already removed. */
   remove: (kind: ClusterKind, name: string) => Promise<void>;
   /** Reads the output of a pod's only container. */
   readLogs: (pod: string) => Promise<string>;
-  /** Runs a program in a container, and returns its output. */
+  /** Runs a program in a container and returns its output. */
   exec: (place: Readonly<{ pod: string; container: string }>, command: readonly string[]) => Promise<string>;
 }>;

@@ -4,21 +4,21 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 
-/** Field manager by which the API server records these changes. */
+/** Field manager under which the API server records these changes. */
 export const fieldManager = "gatehouse-upgrade";
 
-/** Time limits of one answer of the API server, and of one run of kubectl. */
+/** Time limits of one API server response and of one kubectl run. */
 const answerSeconds = 30;
 const runMs = 60_000;
 const outputBytesMax = 16_777_216;
 
-/** Refusals that a retry can't change. Any other failure of kubectl may be temporary. */
+/** Rejections that a retry can't change. Any other kubectl failure may be temporary. */
 const finalReasons =
   /Error from server \((?:Forbidden|NotFound|AlreadyExists|Invalid|BadRequest|MethodNotAllowed)\)|doesn't have a resource type|no matches for kind/;
 const notFound = /Error from server \(NotFound\)/;
 const alreadyThere = /Error from server \(AlreadyExists\)/;
 
-/** One run of kubectl; `refused`: its error output, if its exit status was not 0. */
+/** One kubectl run; `refused`: its error output, if its exit status was not 0. */
 type Run = Readonly<{ printed: string } | { printed: string; refused: string }>;
 
 export type KubectlOptions = Readonly<{
@@ -26,7 +26,7 @@ export type KubectlOptions = Readonly<{
   runMs?: number;
 }>;
 
-/** Creates a client of a stack's cluster over kubectl, which finds the kubeconfig and logs in as for a person. */
+/** Creates a client of a stack's cluster over kubectl, which uses the operator's kubeconfig and login. */
 export function createKubectlCluster(
   { context, namespace }: Pick<KubernetesTarget, "context" | "namespace">,
   options: KubectlOptions = {},
@@ -53,7 +53,7 @@ export function createKubectlCluster(
       const printed = await run(["get", kind, "--output=json", ...(label === undefined ? [] : ["--selector", label])]);
       return read(z.object({ items: z.array(shape) }), printed, kind).items;
     },
-    // Not by a list of all kinds, which a broken extension of the cluster breaks, too.
+    // Not by listing all kinds, which fails if a cluster extension is broken.
     serves: async (group) => {
       const words = ["get", `--raw=/apis/${group}`];
       const ran = await tryTo(words);
@@ -70,7 +70,7 @@ export function createKubectlCluster(
     },
     reviewRights: async (reviews) => {
       const items = { apiVersion: "v1", kind: "List", items: reviews };
-      // As JSON, kubectl would print the answers one after the other, not as a list.
+      // As JSON, kubectl would print the responses one after the other, not as a list.
       const printed = await run(["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'], items);
       return printed
         .trim()
@@ -91,13 +91,15 @@ export function createKubectlCluster(
   };
 }
 
-/** Finds the kubeconfig's current context; undefined if there is none, as in a pod with its own account. */
+/** Finds the kubeconfig's current context; undefined if there is none, e.g. in a pod with its own service account. */
 export async function findCurrentContext(options: KubectlOptions = {}): Promise<string | undefined> {
   const ran = await runKubectl(["config", "current-context"], undefined, options);
   return "refused" in ran ? undefined : ran.printed.trim();
 }
 
-/** @throws {ClusterError} if kubectl can't be run, or does not end in time. */
+/**
+ * @throws {ClusterError} if kubectl can't be run, or times out.
+ */
 function runKubectl(
   words: readonly string[],
   input: unknown,
@@ -117,7 +119,7 @@ function runKubectl(
             : `can't be run (${code ?? error.message})`;
       return reject(new ClusterError(`${program} ${words[0] ?? ""} ${why}`, true, { cause: error }));
     });
-    // A kubectl that ends without reading its input is reported by its exit status.
+    // If kubectl exits without reading its input, its exit status reports that.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input === undefined ? "" : JSON.stringify(input));
   });
@@ -127,7 +129,7 @@ const shownChars = 600;
 
 function explain(words: readonly string[], said: string): ClusterError {
   const lines = said.split("\n").map((line) => line.trim());
-  // Lines before it are warnings and failed tries.
+  // Earlier lines are warnings and failed attempts.
   const line = lines.find((each) => /^(?:Error from server|error:)/.test(each)) ?? lines.at(-1) ?? "";
   const what = words.filter((word) => !word.startsWith("--")).slice(0, 3);
   return new ClusterError(`kubectl ${what.join(" ")} failed: ${line.slice(0, shownChars)}`, !finalReasons.test(said));

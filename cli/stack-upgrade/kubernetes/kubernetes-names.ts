@@ -2,7 +2,7 @@ import type { PlatformDescription } from "../stack-platform.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 
-/** Names, given by the stack's program, of its objects on Kubernetes that an upgrade touches. */
+/** Names that the stack's program gives to its Kubernetes objects that an upgrade touches. */
 export const names = {
   workload: "node",
   /** StatefulSets number their pods from 0. */
@@ -18,23 +18,23 @@ export const names = {
 /** Label with the id of the upgrade that an object belongs to. */
 export const upgradeLabel = "gatehouse.io/upgrade";
 
-/** Finalizer that keeps the node's pod until the node's exit status was read. */
+/** Finalizer that keeps the node's pod until the node's exit status is read. */
 export const podFinalizer = "gatehouse.io/upgrade";
 
 /** API group of VolumeSnapshots. */
 export const snapshotGroup = "snapshot.storage.k8s.io";
 
-/** Formats an upgrade's id for names and labels of a cluster. Pure. */
+/** Formats an upgrade's id for cluster names and labels. Pure. */
 export function formatLabelId({ id }: Readonly<{ id: string }>): string {
   return id.toLowerCase();
 }
 
-/** Names an upgrade's VolumeSnapshot, and the claim that is restored from it. Pure. */
+/** Names an upgrade's VolumeSnapshot and the claim restored from it. Pure. */
 export function nameCopy(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }
 
-/** Describes a stack on Kubernetes in words for messages. Pure. */
+/** Describes a stack on Kubernetes for messages. Pure. */
 export function describeKubernetes(target: KubernetesTarget): PlatformDescription {
   const { namespace, snapshotClass } = target;
   const workload = `the StatefulSet ${names.workload} of ${namespace}`;

@@ -10,11 +10,11 @@ import { endNode, scaleDown, type ScaleDependencies } from "./scale-node.ts";
 import { runWorkPod, sourcePlace, type WorkPod } from "./work-pod.ts";
 import { findNodePod, identifyState, requireWorkload } from "./workload.ts";
 
-/** Time limits of flushing the data, and of removing leftovers of a restore. */
+/** Time limits for flushing the data and removing leftovers of a restore. */
 const flushMs = 1_800_000;
 const removeMs = 600_000;
 
-/** Creates the adapter for a node that is a pod, whose data are kept by a VolumeSnapshot of its claim. */
+/** Creates the adapter for a node in a pod, whose data is kept by a VolumeSnapshot of its claim. */
 export function createKubernetesNode(
   target: Pick<KubernetesTarget, "snapshotClass">,
   dependencies: ScaleDependencies,
@@ -32,7 +32,7 @@ export function createKubernetesNode(
     end: () => endNode(dependencies),
     stop: () => scaleDown(dependencies),
     copyData: async (record) => {
-      // A snapshot has only data on the disk, and the kernel writes them later than the program.
+      // A snapshot includes only data on disk, which the kernel writes later than the program.
       await work(record, { action: "flush", more: [], withinMs: flushMs });
       await takeSnapshot(record, target, dependencies);
     },
@@ -42,13 +42,13 @@ export function createKubernetesNode(
       const more = [record.id, sourcePlace];
       await work(record, { action: "restore", more, source, withinMs: record.limits.copyMs });
     },
-    // The data of the new version stay, and the snapshot still has all of the old ones.
+    // The new version's data remains, and the snapshot still has all of the old data.
     resetRestore: async (record) =>
       void (await work(record, { action: "remove", more: [record.id], withinMs: removeMs })),
   };
 }
 
-/** Removes the snapshot, and the claim that was restored from it. */
+/** Removes the snapshot and the claim restored from it. */
 export async function removeCopy(record: StackRecord, target: KubernetesTarget, cluster: Cluster): Promise<Removed> {
   const name = nameCopy(record);
   try {

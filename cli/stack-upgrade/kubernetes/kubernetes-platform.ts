@@ -34,7 +34,7 @@ export function createKubernetesPlatform(
       const pod = await findNodePod(cluster);
       return pod === undefined || findNodeImage(pod.spec.containers) === image;
     },
-    // Pulumi finds resources that it has created by their names, and adopts them.
+    // Pulumi finds resources that it created by name, and adopts them.
     removeStrays: async () => 0,
     listForgotten: async (_, { pulumi }) => {
       const { statefulSets } = await pulumi.readState();

@@ -5,12 +5,12 @@ import { explainMissingProgram } from "../workspace-report.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 
-/** Program in the sidecar's image that sends the queries. Its name must not change: the image may be of an earlier release. */
+/** Program in the sidecar's image that sends the queries. Its path must not change: the image may be from an earlier release. */
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
 /**
- * Creates the queries of a stack on Kubernetes: to its sidecar in its own pod, whatever the network policies of the namespace allow, and to the
- * node through the gateway there.
+ * Creates the queries of a stack on Kubernetes: to its sidecar in its own pod, independent of the namespace's network policies, and to the
+ * node through that pod's gateway.
  */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   const query = async (...words: readonly string[]) => {
@@ -32,7 +32,7 @@ export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
         if (read.success) return read.data;
         return { ok: false, message: `${program} answered something else than expected in the pod ${names.pod}` };
       } catch (error) {
-        // A pod that is gone, or does not run yet, gives no answer either.
+        // A removed pod, or one that doesn't run yet, doesn't respond either.
         if (error instanceof ClusterError) return { ok: false, message: explain(error) };
         throw error;
       }

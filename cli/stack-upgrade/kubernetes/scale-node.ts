@@ -14,16 +14,16 @@ export type ScaleDependencies = Readonly<{
 
 /** Interval of polling the cluster. */
 export const lookAgainMs = 2_000;
-/** Time beyond the node's own grace for the cluster to kill it and to unmount its volumes. */
+/** Time beyond the node's grace period for the cluster to kill it and unmount its volumes. */
 const killMs = 120_000;
-/** Most tries to change the list of field managers, which the cluster's controllers change, too. */
+/** Max attempts to change the list of field managers, which the cluster's controllers change too. */
 const releasesMax = 5;
 
 /**
- * Scales the node to 0, waits for its end within its grace, and returns how it ended. A finalizer keeps its pod until then, as for pods of
- * jobs: how the node ended is recorded only in the pod, and this command may be killed meanwhile. {@link scaleDown} releases it.
+ * Scales the node to 0, waits for its exit within its grace period, and returns how it exited. A finalizer keeps its pod until then, as for
+ * job pods: only the pod records the exit, and this command may be killed meanwhile. {@link scaleDown} releases it.
  *
- * @throws {ClusterError} that may be temporary, if it does not end.
+ * @throws {ClusterError} that may be temporary, if it does not exit.
  */
 export async function endNode(dependencies: ScaleDependencies): Promise<NodeEnd> {
   const { cluster } = dependencies;
@@ -39,7 +39,7 @@ export async function endNode(dependencies: ScaleDependencies): Promise<NodeEnd>
   return ended === undefined ? "unknown" : readEnd(ended);
 }
 
-/** Scales the node to 0, and waits until its pod is gone. */
+/** Scales the node to 0, and waits until its pod is removed. */
 export async function scaleDown(dependencies: ScaleDependencies): Promise<void> {
   const { cluster } = dependencies;
   const workload = await requireWorkload(cluster);
@@ -53,7 +53,7 @@ function findGraceMs({ spec }: Workload): number {
   return spec.template.spec.terminationGracePeriodSeconds * 1_000;
 }
 
-/** Scales the node to 1, and releases a pod that an earlier run holds. */
+/** Scales the node to 1, and releases a pod whose finalizer an earlier run left. */
 export async function scaleUp({ cluster }: Pick<ScaleDependencies, "cluster">): Promise<void> {
   await releasePod(cluster);
   await scale(await requireWorkload(cluster), 1, cluster);
@@ -85,7 +85,7 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
 }
 
 /**
- * Releases the ownership of the changed field: otherwise the next `pulumi up` would be refused for a conflict with this field manager
+ * Releases ownership of the changed field: the next `pulumi up` would otherwise be rejected for a conflict with this field manager
  * (Kubernetes, "Server-Side Apply", "Conflicts").
  */
 async function releaseField(cluster: Cluster): Promise<void> {
@@ -103,7 +103,7 @@ async function releaseField(cluster: Cluster): Promise<void> {
         ],
       });
     } catch (error) {
-      // The cluster's own controllers changed the list meanwhile.
+      // The cluster's own controllers changed the list concurrently.
       if (!(error instanceof ClusterError) || tries >= releasesMax) throw error;
     }
   }
@@ -127,7 +127,7 @@ async function waitForPod(
   }
 }
 
-/** Whether a pod has ended. The phase is set last; until then every container, including the sidecar, must have ended. */
+/** Returns whether a pod has ended. The phase is set last; until then every container, including the sidecar, must have ended. */
 function hasEnded({ metadata, status }: NodePod): boolean {
   if (metadata.deletionGracePeriodSeconds === 0) return true;
   if (status.phase === "Succeeded" || status.phase === "Failed") return true;
@@ -135,7 +135,7 @@ function hasEnded({ metadata, status }: NodePod): boolean {
   return all.length > 0 && all.every(({ state }) => state.running === undefined && state.terminated !== undefined);
 }
 
-/** Exit status of a process that was killed (128 + SIGKILL). */
+/** Exit status of a killed process (128 + SIGKILL). */
 const killedStatus = 137;
 
 function readEnd({ status }: NodePod): NodeEnd {

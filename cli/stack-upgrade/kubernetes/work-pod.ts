@@ -8,10 +8,10 @@ import { findNodeUser, requireWorkload } from "./workload.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 
-/** A pod that works on the node's claim; `action` and `more` are arguments of its program, around the path of the claim. */
+/** A pod that works on the node's claim; `action` and `more` are its program's arguments before and after the claim's path. */
 export type WorkPod = Readonly<{
   name: string;
-  /** Id of the upgrade, or the look, that the pod belongs to. */
+  /** Id of the upgrade or check that owns the pod. */
   owner: string;
   action: string;
   more: readonly string[];
@@ -55,10 +55,10 @@ type Pod = z.output<typeof podShape>;
 const removedWithinMs = 120_000;
 const graceSeconds = 10;
 
-/** Path of the claim that data are copied from. */
+/** Mount path of the claim that data is copied from. */
 export const sourcePlace = "/source";
 
-/** Runs a program on the node's claim in a separate pod to its end, and removes the pod; returns the output. One at a time under one name. */
+/** Runs a program on the node's claim in a separate pod to completion, and removes the pod; returns the output. Only one pod per name runs at a time. */
 export async function runWorkPod(
   record: Pick<StackRecord, "prefix" | "toolImage">,
   pod: WorkPod,
@@ -80,7 +80,7 @@ export async function runWorkPod(
   }
 }
 
-/** Removes a pod of this name that a killed run has left, which may still be at work. */
+/** Removes a pod of this name that a killed run left, possibly still working. */
 async function makeWay({ name, owner }: WorkPod, { cluster, clock, pause }: ScaleDependencies): Promise<void> {
   const untilMs = clock.monotonicMs() + removedWithinMs;
   for (let isRemoved = false; ; isRemoved = true) {
@@ -130,7 +130,7 @@ function explainWait({ status }: Pod): string {
   return why === "" ? "" : ` (${why})`;
 }
 
-/** Builds a pod for namespaces of the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
+/** Builds a pod for namespaces with the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
 export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
   const { prefix } = place;
   const labels = {
@@ -196,7 +196,7 @@ function buildPodAffinity(matchLabels: Readonly<Record<string, string>>) {
 
 const withinMs = 600_000;
 
-/** Formats the command that removes everything an upgrade has left on the node's claim. Pure. */
+/** Formats the command that removes everything an upgrade left on the node's claim. Pure. */
 export function formatDiscardCommand(target: KubernetesTarget, place: WorkPlace & Readonly<{ id: string }>): string {
   const name = `${names.job}-discard`;
   const { id } = place;

@@ -14,7 +14,7 @@ const container = z.object({
 const workloadShape = z.object({
   metadata: z.object({
     uid: z.string(),
-    /** Grows with every change of the specification, even one that is reverted later. */
+    /** Increases with every change of the specification, even if later reverted. */
     generation: z.number(),
     labels: z.record(z.string(), z.string()).default({}),
     managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
@@ -31,7 +31,7 @@ const workloadShape = z.object({
   }),
 });
 
-/** Fields of the node's StatefulSet that an upgrade reads (Kubernetes API, apps/v1). */
+/** StatefulSet fields of the node that an upgrade reads (Kubernetes API, apps/v1). */
 export type Workload = Readonly<z.output<typeof workloadShape>>;
 
 const containerStatus = z.object({
@@ -48,7 +48,7 @@ const podShape = z.object({
   metadata: z.object({
     uid: z.string(),
     deletionTimestamp: z.string().optional(),
-    /** Remaining grace in seconds; 0 once its machine has ended it and unmounted its volumes. */
+    /** Remaining grace period in seconds; 0 once its machine has stopped it and unmounted its volumes. */
     deletionGracePeriodSeconds: z.number().optional(),
     finalizers: z.array(z.string()).default([]),
   }),
@@ -62,7 +62,7 @@ const podShape = z.object({
     .default({ containerStatuses: [], initContainerStatuses: [] }),
 });
 
-/** Fields of the node's pod that an upgrade reads (Kubernetes API, v1). */
+/** Pod fields of the node that an upgrade reads (Kubernetes API, v1). */
 export type NodePod = Readonly<z.output<typeof podShape>>;
 
 /** Finds the node's StatefulSet; undefined if there is none. */
@@ -82,7 +82,7 @@ export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** Identifies the state of the StatefulSet: if it differs later, the node may have been started. Pure. */
+/** Identifies the state of the StatefulSet: a later difference means that the node may have been started. Pure. */
 export function identifyState({ metadata: { uid, generation } }: Workload): string {
   return `${uid} ${generation}`;
 }
@@ -92,7 +92,7 @@ export function findNodeImage(containers: Workload["spec"]["template"]["spec"]["
   return containers.find(({ name }) => name === names.node)?.image;
 }
 
-/** Finds the user that the node runs as, who owns its files. Pure. */
+/** Finds the user that runs the node and owns its files. Pure. */
 export function findNodeUser({ spec }: Workload): Readonly<{ uid: number; gid: number }> | undefined {
   const found = spec.template.spec.containers.find(({ name }) => name === names.node)?.securityContext;
   if (found?.runAsUser === undefined || found.runAsGroup === undefined) return undefined;

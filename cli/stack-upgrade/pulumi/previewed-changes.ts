@@ -3,7 +3,7 @@ import type { PreviewedStep } from "./pulumi-cli.ts";
 /** Operations that change no running resource. */
 const idle = new Set(["same", "read", "refresh", "read-replacement", "discard"]);
 
-/** Resources of node and sidecar that depend on the image or the version, by their names after the stack's prefix. */
+/** Node and sidecar resources that depend on the image or the version, by their names after the stack's prefix. */
 const expected = [
   "node",
   "node-prime",
@@ -21,10 +21,7 @@ const imageResource = "node-image";
 
 const shownMax = 8;
 
-/**
- * Describes the changes of a previewed update to anything but the node and its sidecar, which a roll-back would revert, too. Undefined if
- * there are none. Pure.
- */
+/** Describes a previewed update's changes to anything but the node and its sidecar, which a rollback would also revert. Undefined if there are none. Pure. */
 export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
   const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
@@ -34,12 +31,12 @@ export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: stri
   return `pulumi up would change more than the node: ${named.slice(0, shownMax).join(", ")}${more}; run pulumi up for that first`;
 }
 
-/** Whether a previewed update changes the node. Pure. */
+/** Returns whether a previewed update changes the node. Pure. */
 export function isNodeReplaced(steps: readonly PreviewedStep[], prefix: string): boolean {
   return steps.some(({ op, urn }) => !idle.has(op) && parseName(urn) === `${prefix}-node`);
 }
 
-/** Whether it is the stack itself, of which only outputs change. */
+/** Returns whether it is the stack itself, of which only outputs change. */
 function isBookkeeping(urn: string): boolean {
   return urn.includes("::pulumi:pulumi:Stack::");
 }

@@ -5,13 +5,13 @@ import { bootTime } from "#daemon/clock.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { waitUntil } from "#daemon/time.ts";
 
-/** The processes of this machine. */
+/** Processes of this machine. */
 export type Processes = Readonly<{
-  /** Reads when a process was started, as a text that no other process has; undefined if it has ended. */
+  /** Reads a process's start time as a text unique to it; undefined if it has exited. */
   startOf: (pid: number) => Promise<string | undefined>;
   /** Sends SIGINT. */
   interrupt: (pid: number) => void;
-  /** Kills it with all its descendants, and waits for their end. */
+  /** Kills a process with all its descendants, and waits for their exit. */
   kill: (pid: number) => Promise<void>;
 }>;
 
@@ -30,7 +30,7 @@ const lookAgainMs = 50;
 type ProcessRow = Readonly<{ pid: number; parent: number; session?: number; start: string }>;
 
 /**
- * Reads when a process was started, as a text that no other process with its id ever has; undefined if it has ended.
+ * Reads a process's start time as a text that no other process with its id ever has; undefined if it has exited.
  *
  * @throws {Error} if this machine does not report it.
  */
@@ -39,13 +39,13 @@ export async function readProcessStart(pid: number): Promise<string | undefined>
 }
 
 /**
- * Kills a process with all its descendants, and waits for their end. Pulumi starts each plugin in its own process group: a signal to
+ * Kills a process with all its descendants, and waits for their exit. Pulumi starts each plugin in its own process group: a signal to
  * Pulumi's group ends only Pulumi, and its plugins would continue to create containers.
  */
 export async function endProcessTree(root: number): Promise<void> {
   const tree = findTree(root, await readRows());
   for (const pid of [root, ...tree.map((row) => row.pid)]) {
-    // Processes that were started since the look are in one of their groups.
+    // Processes started since the scan are in one of these groups.
     sendSignal(-pid, "SIGKILL");
     sendSignal(pid, "SIGKILL");
   }
@@ -56,7 +56,7 @@ export async function endProcessTree(root: number): Promise<void> {
   await waitUntil(areThere, (there) => !there, { everyMs: lookAgainMs, withinMs: killedWithinMs });
 }
 
-/** Finds a process, its descendants, and processes left in its session whose parent has ended. Pure. */
+/** Finds a process, its descendants, and orphaned processes of its session. Pure. */
 function findTree(root: number, rows: readonly ProcessRow[]): readonly ProcessRow[] {
   const tree = new Set([root]);
   for (let before = 0; before < tree.size;) {
@@ -66,7 +66,7 @@ function findTree(root: number, rows: readonly ProcessRow[]): readonly ProcessRo
   return rows.filter(({ pid }) => tree.has(pid));
 }
 
-/** Reads the processes that have not ended: all, or the one with this id. */
+/** Reads all processes that have not exited, or only the one with this id. */
 async function readRows(only?: number): Promise<readonly ProcessRow[]> {
   const { bootId } = bootTime();
   if (bootId === undefined) return await readRowsByPs(only);
@@ -80,15 +80,15 @@ async function readRow(name: string, bootId: string): Promise<ProcessRow | undef
     if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
     throw error;
   });
-  // The program's name, in parentheses, may hold anything (proc_pid_stat(5)).
+  // The program's name, in parentheses, may contain anything (proc_pid_stat(5)).
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state, parent, , session] = fields ?? [];
-  // A zombie has ended; only its parent has not read its exit status yet.
+  // A zombie has exited; its parent just hasn't read its exit status yet.
   if (fields === undefined || state === "Z") return undefined;
   return { pid: Number(name), parent: Number(parent), session: Number(session), start: `${bootId} ${fields[19]}` };
 }
 
-/** Reads processes by `ps`, for machines without /proc. */
+/** Reads processes with `ps`, for machines without /proc. */
 async function readRowsByPs(only?: number): Promise<readonly ProcessRow[]> {
   const which = only === undefined ? ["-A"] : ["-p", String(only)];
   try {
@@ -98,7 +98,7 @@ async function readRowsByPs(only?: number): Promise<readonly ProcessRow[]> {
       return start === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), start }];
     });
   } catch (error) {
-    // ps ends with 1 if there is no such process.
+    // ps exits with 1 if there is no such process.
     if ((error as { code?: unknown }).code === 1) return [];
     throw error;
   }

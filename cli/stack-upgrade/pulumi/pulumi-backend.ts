@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** A backend of Pulumi in a form that may be stored and printed: its address may contain a password. */
+/** A Pulumi backend in a form that is safe to store and print: its address may contain a password. */
 export const pulumiBackend = z.object({
-  /** The address without user and options. */
+  /** Address without user and options. */
   shown: z.string(),
   /** Hash of the parts that distinguish it from other backends. */
   sha256: z.string(),
@@ -12,12 +12,12 @@ export const pulumiBackend = z.object({
 
 export type PulumiBackend = Readonly<z.output<typeof pulumiBackend>>;
 
-/** A directory's address, which holds no user. */
+/** A directory's address, which contains no user. */
 const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
 
 /**
- * Identifies a backend. A Pulumi Cloud by its origin alone, because Pulumi adds the page of the user who is logged in; any other by its
- * address without the password, which may change while the database stays the same. Pure.
+ * Identifies a backend: Pulumi Cloud by origin alone, because Pulumi appends the page of the logged-in user; any other by its address
+ * without the password, which may change for the same database. Pure.
  */
 export function identifyBackend(address: string): PulumiBackend {
   const url = URL.parse(address);
@@ -27,7 +27,7 @@ export function identifyBackend(address: string): PulumiBackend {
   return { shown, sha256: hash("sha256", url?.href ?? address) };
 }
 
-/** Explains that Pulumi is logged in to another backend than the one needed, and what to do. Pure. */
+/** Explains that Pulumi is logged in to the wrong backend, and how to fix it. Pure. */
 export function explainOtherBackend(needed: PulumiBackend, found: PulumiBackend): string {
   const other = found.shown === needed.shown ? "the same with another user or other options" : found.shown;
   return `it was begun over ${needed.shown}, and Pulumi is logged in to ${other}: ${formatLogin(needed)}`;
@@ -45,7 +45,7 @@ function isCloud(address: string): boolean {
 
 function formatShown(address: string, url: URL | null): string {
   if (directoryAddress.test(address)) return address;
-  // Any part of an address that can't be parsed may be the password.
+  // Any part of an unparsable address may be the password.
   if (url === null) return `${/^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(address)?.[0] ?? "unknown"}:…`;
   return `${url.protocol}//${url.host}${url.pathname}`;
 }

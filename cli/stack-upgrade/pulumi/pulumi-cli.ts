@@ -7,10 +7,10 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { identifyBackend, type PulumiBackend } from "./pulumi-backend.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
 
-/** Values of a stack's configuration by whole key; undefined for a secret. */
+/** Values of a stack's configuration by full key; undefined for a secret. */
 export type ConfigValues = Readonly<Record<string, string | undefined>>;
 
-/** Values to set by whole key; undefined removes the key. */
+/** Values to set by full key; undefined removes the key. */
 export type ConfigChange = Readonly<Record<string, string | undefined>>;
 
 const stepShape = z.object({ op: z.string(), urn: z.string() });
@@ -23,27 +23,27 @@ export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLin
 
 /** Part of a stack's state that an upgrade reads. */
 export type PulumiState = Readonly<{
-  /** By URN: the engine's ids of containers, and the places of StatefulSets in their cluster (`namespace/name`). */
+  /** By URN: engine ids of containers, and cluster locations of StatefulSets (`namespace/name`). */
   containers: ReadonlyMap<string, string>;
   statefulSets: ReadonlyMap<string, string>;
-  /** URNs of resources that were being created when an update was killed. */
+  /** URNs of resources being created when an update was killed. */
   pendingCreations: readonly string[];
 }>;
 
-/** Commands of Pulumi's command line that an upgrade runs for one stack. Each throws {@link PulumiError}. */
+/** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
   /** Reads the backend that has the state: another one may have a stack of the same name. */
   readBackend: () => Promise<PulumiBackend>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
-  /** Previews an update with a changed configuration; the stack's own stays as it is. */
+  /** Previews an update with a changed configuration; leaves the stack's own unchanged. */
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
-  /** Reads the real state of these resources into Pulumi's. */
+  /** Refreshes these resources' real state into Pulumi's. */
   refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
   readState: () => Promise<PulumiState>;
-  /** Removes any lock of the stack: for a lock whose update is known to have ended. */
+  /** Removes any lock of the stack; only for a lock whose update is known to have ended. */
   removeLocks: () => Promise<void>;
 }>;
 
@@ -135,7 +135,7 @@ export function createPulumiCli(
 
 const shownChars = 2_000;
 
-/** Finds the errors of a preview in the document that it prints, before a summary. */
+/** Extracts a preview's errors from its printed document, which precedes a summary. */
 function explainPreview(error: PulumiError): PulumiError {
   const reported = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
   if (reported.length === 0) return error;
@@ -145,7 +145,7 @@ function explainPreview(error: PulumiError): PulumiError {
   return new PulumiError(`pulumi preview failed: ${words.slice(0, shownChars)}`, error.said, { cause: error });
 }
 
-/** Formats a value that Pulumi printed as JSON: text as it is, an object of YAML as JSON. */
+/** Formats a value that Pulumi printed as JSON: text as is, a YAML object as JSON. */
 function formatValue(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);

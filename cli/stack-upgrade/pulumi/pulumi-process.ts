@@ -6,11 +6,11 @@ import { pause } from "#daemon/time.ts";
 import { endProcessTree } from "./processes.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
-/** Failure of Pulumi; the message has its own words, in which it hides secrets itself. */
+/** Failure of Pulumi; the message quotes Pulumi, which masks secrets itself. */
 export class PulumiError extends Error {
   override readonly name = "PulumiError";
   readonly code = "pulumi_error";
-  /** End of its output. */
+  /** Tail of its output. */
   readonly said: string;
 
   constructor(message: string, said = "", options?: ErrorOptions) {
@@ -23,15 +23,15 @@ export class PulumiError extends Error {
 export type PulumiRun = Readonly<{
   args: readonly string[];
   withinMs: number;
-  /** Called with each line as it comes. */
+  /** Called with each line as it arrives. */
   onLine?: (line: string) => void;
-  /** Called with the process id before the program starts in it; if that throws, or this process ends meanwhile, the program never starts. */
+  /** Called with the process id before the program starts in it; if it throws, or this process exits meanwhile, the program never starts. */
   onBegin?: (pid: number) => Promise<void>;
 }>;
 
 export type PulumiProcessOptions = Readonly<{
   program?: string;
-  /** Time from an interrupt until it is killed. */
+  /** Time between interrupt and kill. */
   notedMs?: number;
 }>;
 
@@ -40,19 +40,19 @@ export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const wordsLength = 65_536;
 /**
- * Time for an interrupted update to record its changes: Pulumi waits for calls that it has begun, and its Docker provider for a container
- * that does not become healthy, which is 300 seconds for a sidecar whose node is silent.
+ * Time for an interrupted update to record its changes: Pulumi waits for calls in flight, and its Docker provider for a container to become
+ * healthy, which takes up to 300 seconds for a sidecar whose node is silent.
  */
 export const interruptMs = 420_000;
 const lookAgainMs = 250;
 const shownLines = 6;
 
-/** Shell that waits for the word `go`, and then becomes the program in its arguments; it ends if its parent is gone. */
+/** Shell that waits for the word `go`, then execs the program in its arguments; exits if its parent has exited. */
 const gate = 'read -r word <&3 && [ "$word" = go ] && exec "$@" 3<&-';
 
 /**
- * Creates a function that runs Pulumi's command line; no shell reads its arguments. It has its own process group and prints into files, so
- * that neither a Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any end but status 0.
+ * Creates a function that runs Pulumi's command line without a shell. Pulumi gets its own process group and prints to files, so that
+ * neither Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any exit status but 0.
  */
 export function createPulumiProcess(
   directory: string,
@@ -90,7 +90,7 @@ export function createPulumiProcess(
 async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
   const opening = stdio[3];
   if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
-  // A process that has ended meanwhile is reported by its exit status.
+  // If the process has exited meanwhile, its exit status reports that.
   opening.on("error", () => {});
   try {
     await onBegin(pid);
@@ -108,7 +108,7 @@ type Following = Readonly<{
   onLine: PulumiRun["onLine"];
 }>;
 
-/** Passes on the lines of a program until its end, and interrupts it at a limit; returns that limit in words. */
+/** Forwards a program's lines until it exits, and interrupts it at a limit; returns a description of that limit. */
 async function followToEnd(
   child: ChildProcess,
   { files, withinMs, notedMs, onLine }: Following,
@@ -124,7 +124,7 @@ async function followToEnd(
     const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
     if (why !== undefined) {
       over = { why, atMs: nowMs };
-      // Once: on a second one, Pulumi ends without recording its changes.
+      // Only once: on a second one, Pulumi exits without recording its changes.
       child.kill("SIGINT");
     }
     await pause(lookAgainMs);
@@ -139,7 +139,7 @@ async function findLimit(files: readonly ScratchFile[], runMs: number, withinMs:
   return undefined;
 }
 
-/** Picks the lines that report errors, which come before a summary; else the last lines. */
+/** Picks the lines that report errors, which precede a summary; else the last lines. */
 function pickLines(text: string): string {
   const lines = text.split("\n").map((line) => line.trim());
   const errors = new Set(lines.filter((line) => line.startsWith("error: ") && line !== "error: update failed"));

@@ -3,18 +3,18 @@ import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file without a name for a program's output: unlike a pipe, it still takes output after this process was killed. */
+/** An unnamed file for a program's output: unlike a pipe, it still accepts output after this process was killed. */
 export type ScratchFile = AsyncDisposable &
   Readonly<{
     fd: number;
     /** Reads the whole output, up to a limit. */
     text: () => Promise<string>;
-    /** Reads the lines since the last call; `isOver`: the last one may have no line break. */
+    /** Reads the lines since the last call; with `isOver`, the last line may lack a line break. */
     newLines: (isOver: boolean) => Promise<readonly string[]>;
     bytes: () => Promise<number>;
   }>;
 
-/** Most bytes of a program's output that are read. */
+/** Max bytes of a program's output to read. */
 export const scratchBytesMax = 67_108_864;
 
 const pieceBytes = 65_536;

@@ -3,7 +3,7 @@ import type { StackRecord } from "../stack-record.ts";
 import type { StackWorld } from "./stack-world.ts";
 import { newImage, oldBlock, oldImage, torn } from "./world-state.ts";
 
-/** Expects the stack as it was before the upgrade: the old image on the old data. */
+/** Expects the stack's state before the upgrade: the old image on the old data. */
 export function expectOld(world: StackWorld, record: StackRecord | undefined): void {
   expect(record?.end).toBe("rolled-back");
   expect([world.image(), world.state.config["gatehouse:nodeImage"]]).toEqual([oldImage, oldImage]);

@@ -1,17 +1,17 @@
-/** Counts the changes that a run makes to the outside, and ends it at one of them as kill -9 does: nothing happens after it. */
+/** Counts a run's external changes and ends it at one of them like kill -9: nothing happens afterwards. */
 export type KillSwitch = Readonly<{
   /** Makes one change, unless the run has ended. */
   change: <T>(effect: () => T) => Promise<T>;
   changes: () => number;
-  /** Ends the run at the n-th change from now on, before or after its effect; resolves when that has happened. */
+  /** Ends the run at the n-th change from now on, before or after its effect; resolves once that happens. */
   killAt: (nth: number, isAfter: boolean) => Promise<"killed">;
-  /** Lets the next run live. */
+  /** Lets the next run survive. */
   spare: () => void;
 }>;
 
 type Kill = Readonly<{ at: number; isAfter: boolean; report: () => void }>;
 
-/** Never resolves, as for a process that was killed. */
+/** Never resolves, as for a killed process. */
 const forever = () => new Promise<never>(() => {});
 
 /** Creates a switch that kills nothing yet. */
@@ -27,7 +27,7 @@ export function createKillSwitch(): KillSwitch {
       try {
         if (now.isAfter) effect();
       } catch {
-        // Nobody is left to be notified.
+        // The run is dead: there is no caller to notify.
       }
       now.report();
       return forever();

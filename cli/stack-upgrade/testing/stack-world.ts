@@ -26,8 +26,8 @@ import {
 import { createWorldTime } from "./world-time.ts";
 
 /**
- * Creates a stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data show which
- * versions ran over them. A run can be ended at any change that it makes; its containers and processes continue without it.
+ * Creates a stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data shows which
+ * versions ran over it. A run can be killed at any change that it makes; its containers and processes continue without it.
  */
 export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {
   const state = createState(kind);
@@ -40,7 +40,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     effect?.();
   };
   const parts: WorldParts = { state, newVersion, kind, kills, time, meet };
-  // A command can be killed while it waits, too.
+  // A command can be killed while it waits too.
   const pause = (ms: number) => kills.change(() => time.advance(ms));
   const engine = createWorldEngine(parts);
   const createPlatform = (target: StackTarget = targets[kind], over: Engine = engine): StackPlatform =>
@@ -56,7 +56,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     time,
     /** Runs `effect` the next time that this event is half done. */
     during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
-    /** Somebody else starts the node. */
+    /** Starts the node as another party would. */
     startNode: () =>
       kind === "docker"
         ? startContainer(parts, names.node, state.containers.get(names.node)?.image ?? "")
@@ -72,7 +72,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     crashUpdates: () => {
       for (const { task } of state.processes.values()) task?.end();
     },
-    /** Removes processes that end with a killed command: those that were not let go yet. */
+    /** Removes processes that die with a killed command: those not released yet. */
     bury: () => {
       for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
     },

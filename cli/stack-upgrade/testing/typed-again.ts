@@ -3,18 +3,18 @@ import type { StackLimits, StackRecord } from "../stack-record.ts";
 import { createStackSteps } from "../stack-steps.ts";
 import type { StackWorld } from "./stack-world.ts";
 
-/** Point at which a run of the command is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
+/** Point at which a command run is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
 
-/** A person at a terminal, and the record on disk. */
+/** An operator at a terminal, and the record on disk. */
 export type Typing = Readonly<{
-  /** Types the command, until it ends by itself or is killed; undefined if it was killed. */
+  /** Types the command and waits until it exits or is killed; undefined if it was killed. */
   type: (kill?: Kill) => Promise<RunResult | undefined>;
   record: () => StackRecord;
   lines: readonly string[];
 }>;
 
-/** Creates a person who types the command for a confirmed upgrade; `backLimits`: least time limits of its way back. */
+/** Creates an operator who types the command for a confirmed upgrade; `backLimits`: min time limits of its rollback. */
 export function createTyping(
   world: StackWorld,
   begun: StackRecord = world.record,
@@ -61,7 +61,7 @@ export function createTyping(
   };
 }
 
-/** Types the command, kills it at each of `kills`, and types it again until it ends. */
+/** Types the command, kills it at each of `kills`, and retypes it until it finishes. */
 export async function runToEnd(world: StackWorld, kills: readonly Kill[] = []) {
   const typing = createTyping(world);
   for (const kill of kills) {

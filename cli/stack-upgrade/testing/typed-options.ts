@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { StackUpgradeOptions } from "../stack-upgrade-command.ts";
 import { newImage } from "./world-state.ts";
 
-/** The options of `gatehouse upgrade --stack prod --node-image node:0.17.0 --yes`, typed in a program's directory, and what was typed besides. */
+/** Builds the options of `gatehouse upgrade --stack prod --node-image node:0.17.0 --yes`, typed in a program's directory, plus additional ones. */
 export function buildTypedOptions(directory: string, more: Partial<StackUpgradeOptions>): StackUpgradeOptions {
   return {
     stack: "prod",

@@ -11,10 +11,10 @@ import { describeClass, findObject, lookAtClaim } from "./world-objects.ts";
 import { names, startContainer, stopContainer, torn, type WorldParts } from "./world-state.ts";
 import type { TaskStep } from "./world-time.ts";
 
-/** Time in ms that a node takes to end. */
+/** Time in ms that a node takes to exit. */
 const endMs = 50;
 
-/** Sets the number of the node's pods, as the upgrade or a person does. */
+/** Sets the number of the node's pods, as the upgrade or an operator does. */
 export function scaleWorld(parts: WorldParts, replicas: number): void {
   const { cluster } = parts.state;
   if (cluster.replicas === replicas) return;
@@ -32,7 +32,7 @@ export function deployWorld(parts: WorldParts, image: string): void {
   syncPods(parts);
 }
 
-/** Ends the node's pod: it is gone then, unless somebody holds it. */
+/** Stops the node's pod and removes it, unless a finalizer keeps it. */
 export function endPod({ state }: WorldParts): void {
   const { cluster } = state;
   if (cluster.pod === undefined) return;
@@ -42,7 +42,7 @@ export function endPod({ state }: WorldParts): void {
   cluster.pod = cluster.pod.held ? { ...cluster.pod, ended } : undefined;
 }
 
-/** Does the work of the cluster's controllers: one pod of the template's image, or none. */
+/** Acts as the cluster's controllers: one pod of the template's image, or none. */
 function syncPods(parts: WorldParts): void {
   const { state, time } = parts;
   const { cluster } = state;
@@ -174,7 +174,7 @@ function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
   ];
 }
 
-/** Lists the steps of a pod's work on the claim, as workspace-copy.ts does it. */
+/** Lists the steps of a pod's work on the claim, like workspace-copy.ts. */
 function listJobSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
   const { marks, cluster } = state;
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });

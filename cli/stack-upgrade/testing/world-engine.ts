@@ -69,7 +69,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
   };
 }
 
-/** Lists the steps of a job's work on the volume, as workspace-copy.ts does it. */
+/** Lists the steps of a job's work on the volume, like workspace-copy.ts. */
 function listSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });
   const { marks } = state;

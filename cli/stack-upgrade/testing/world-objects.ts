@@ -4,7 +4,7 @@ import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kube
 import type { WorkspaceLook } from "../workspace-copy.ts";
 import { prefix, type ClusterState, type WorldParts, type WorldState } from "./world-state.ts";
 
-/** Output of a pod that looks at the claim. */
+/** Output of a pod that inspects the claim. */
 export const lookAtClaim: WorkspaceLook = {
   bytes: 1_000,
   freeBytes: 1_000_000,
@@ -14,7 +14,7 @@ export const lookAtClaim: WorkspaceLook = {
   conf: Buffer.from("{}").toString("base64"),
 };
 
-/** Finds an object as the API server answers it. */
+/** Finds an object as returned by the API server. */
 export function findObject(parts: WorldParts, kind: ClusterKind, name: string): object | undefined {
   const { cluster } = parts.state;
   switch (kind) {
@@ -93,7 +93,7 @@ function describeJob({ jobs }: WorldState, name: string): object | undefined {
   };
 }
 
-/** Describes a VolumeSnapshotClass as the API server answers it. */
+/** Describes a VolumeSnapshotClass as the API server returns it. */
 export function describeClass({ name, driver, isDefault }: ClusterState["classes"][number]): object {
   const annotations = { "snapshot.storage.kubernetes.io/is-default-class": String(isDefault) };
   return { metadata: { name, annotations }, driver };

@@ -87,13 +87,13 @@ export function createWorldProcesses(parts: WorldParts): Processes {
 
 const buildUrn = (name: string) => `urn:pulumi:prod::gatehouse::docker:index/container:Container::${name}`;
 
-/** Describes a lock as Pulumi 3.259 does for a backend of files. */
+/** Describes a lock as Pulumi 3.259 does for a file backend. */
 function describeLock(pid: number): string {
   return `error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.
   file:///srv/state/.pulumi/locks/organization/gatehouse/prod/3df5183a.json: created by me@${hostname()} (pid ${pid}) at 2027-01-05T07:59:14Z`;
 }
 
-/** Interrupts an update: it records its changes, and releases its lock. */
+/** Interrupts an update: it records its changes and releases its lock. */
 function stopUpdate({ state, kind }: WorldParts, pid: number): void {
   state.processes.get(pid)?.task?.end();
   state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
@@ -101,7 +101,7 @@ function stopUpdate({ state, kind }: WorldParts, pid: number): void {
   if (state.lockedBy === pid) state.lockedBy = undefined;
 }
 
-/** Lists the steps of an update: Pulumi reads the configuration once, and records what it has created once that runs. */
+/** Lists the steps of an update: Pulumi reads the configuration once, and records each resource once it runs. */
 function listSteps(parts: WorldParts): readonly TaskStep[] {
   const { state, meet, kind } = parts;
   const image = state.config["gatehouse:nodeImage"] ?? "";
@@ -144,7 +144,7 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
     }),
     at(0.75, () => {
       state.pulumiKnows = image;
-      // Those of killed updates stay.
+      // Those of killed updates remain.
       state.pendingCreations = state.pendingCreations.slice(0, -1);
     }),
     unlock,

@@ -2,7 +2,7 @@ import type { StackTarget } from "../stack-target.ts";
 import type { KillSwitch } from "./kill-switch.ts";
 import type { WorldTask, WorldTime } from "./world-time.ts";
 
-/** Behaviour of a new version as soon as it runs. */
+/** Behaviour of a new version once it runs. */
 export type NewVersion =
   | "good"
   | "silent"
@@ -14,20 +14,20 @@ export type NewVersion =
 export const oldImage = "node:0.16.2";
 export const newImage = "node:0.17.0";
 export const oldBlock = "block 1 by 0.16.2";
-/** Data that two programs have written to at once, or that a killed node has left. */
+/** Data written by two programs at once, or left by a killed node. */
 export const torn = "torn";
 export const prefix = "gatehouse-prod";
 export const names = { node: `${prefix}-node`, sidecar: `${prefix}-sidecar` };
 
 type Container = Readonly<{ image: string; running: boolean; starts: number }>;
 
-/** A `pulumi up`; without a task, it was not let go yet. */
+/** A `pulumi up`; without a task, it was not released yet. */
 export type WorldProcess = Readonly<{ task: WorldTask | undefined }>;
 
-/** Work that runs by itself, in the middle of which a test can act. */
+/** Background work that a test can interrupt halfway. */
 export type WorldEvent = "copy" | "restore" | "update" | "look";
 
-/** The node's pod; `held`: by a finalizer. */
+/** The node's pod; `held`: kept by a finalizer. */
 export type WorldPod = Readonly<{
   uid: string;
   image: string;
@@ -42,13 +42,13 @@ export type ClusterState = {
   /** Image in the StatefulSet's template. */
   template: string;
   generation: number;
-  /** Whether the upgrade owns the number of replicas, so that Pulumi may not set it. */
+  /** Whether the upgrade owns the replica count, so that Pulumi may not set it. */
   isOwned: boolean;
   pod: WorldPod | undefined;
   pods: number;
-  /** Whether the node outlives its grace. */
+  /** Whether the node outlives its grace period. */
   isStubborn: boolean;
-  /** Whether everything that the node wrote is on the disk, which a snapshot contains. */
+  /** Whether everything that the node wrote is on disk, and so in a snapshot. */
   isFlushed: boolean;
   snapshot: Readonly<{ object: object; task: WorldTask }> | undefined;
   /** Whether a claim was restored from the snapshot. */
@@ -65,7 +65,7 @@ export type WorldState = {
   /** Blocks in the node's data, and in the copy. */
   live: readonly string[];
   copy: readonly string[] | undefined;
-  /** Marks in the directory of the copy. */
+  /** Marks in the copy's directory. */
   marks: Set<"half" | "copied" | "restored">;
   jobs: Map<string, Readonly<{ owner: string; task: WorldTask; action?: string }>>;
   config: Record<string, string | undefined>;
@@ -74,18 +74,18 @@ export type WorldState = {
   /** Image of the node in Pulumi's state. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
-  /** Whether an update leaves the sidecar as it is, and waits until that is healthy. */
+  /** Whether an update leaves the sidecar unchanged and waits until it is healthy. */
   keepsSidecar: boolean;
-  /** Containers that updates were creating when they were killed, or that one creates now. */
+  /** Containers that killed updates were creating, or that an update creates now. */
   pendingCreations: readonly string[];
-  /** Process that holds Pulumi's lock: a killed one keeps it. */
+  /** Process that has Pulumi's lock; a killed one keeps it. */
   lockedBy: number | undefined;
   processes: Map<number, WorldProcess>;
   /** Id of the next process. */
   nextPid: number;
-  /** Number of looks so far: the chain advances with each. */
+  /** Number of checks so far; the chain advances with each. */
   looks: number;
-  /** Durations of a copy, of an update, and of a node's silence after its start. */
+  /** Durations of a copy, an update, and a node's silence after its start. */
   copyMs: number;
   updateMs: number;
   quietMs: number;
@@ -94,11 +94,11 @@ export type WorldState = {
   /** Whether the copy can't be removed. */
   isRemoveBroken: boolean;
   nodeStartedMs: number;
-  /** Containers and jobs that were started, in order. */
+  /** Started containers and jobs, in order. */
   begun: string[];
 };
 
-/** Objects that the parts of a world share. */
+/** Objects shared by the parts of a world. */
 export type WorldParts = Readonly<{
   state: WorldState;
   newVersion: NewVersion;
@@ -110,10 +110,10 @@ export type WorldParts = Readonly<{
   meet: (event: WorldEvent) => void;
 }>;
 
-/** Time in ms that a command waits between two looks at its work. */
+/** Time in ms between two checks of a command's progress. */
 export const tickMs = 25;
 
-/** Starts a container; one of another image takes its place. */
+/** Starts a container; replaces one with another image. */
 export function startContainer({ state, newVersion, time }: WorldParts, name: string, image: string): void {
   state.begun.push(name);
   const isNew = name === names.node && image === newImage;
@@ -125,7 +125,7 @@ export function startContainer({ state, newVersion, time }: WorldParts, name: st
   state.live = [...state.live, `block by ${image}`];
 }
 
-/** Ends a container within its grace. */
+/** Stops a container within its grace period. */
 export function stopContainer(state: WorldState, name: string): void {
   const found = state.containers.get(name);
   if (found !== undefined) state.containers.set(name, { ...found, running: false });

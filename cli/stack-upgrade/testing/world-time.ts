@@ -1,21 +1,21 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** Work that runs by itself: it continues when the command that began it is killed. */
+/** Background work that continues when the command that started it is killed. */
 export type WorldTask = Readonly<{
   isOver: () => boolean;
   /** Returns the reason of its failure; undefined if it has not failed. */
   failure: () => string | undefined;
-  /** Ends it before its next step. */
+  /** Stops it before its next step. */
   end: () => void;
 }>;
 
-/** A step of a task, `afterMs` after its beginning; if `effect` throws, the task fails. */
+/** A step of a task, `afterMs` after its start; if `effect` throws, the task fails. */
 export type TaskStep = Readonly<{ afterMs: number; effect: () => void }>;
 
-/** Time that passes only by `advance`. */
+/** Simulated time, advanced only by `advance`. */
 export type WorldTime = Readonly<{
   clock: Clock;
-  /** Lets time pass, and all tasks work. */
+  /** Advances time and runs all tasks. */
   advance: (ms: number) => void;
   begin: (steps: readonly TaskStep[]) => WorldTask;
 }>;

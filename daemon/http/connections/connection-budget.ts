@@ -7,40 +7,40 @@ import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, countOwnDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
 
-/** One listener's share of the process's connections. */
+/** A listener's share of the process's connections. */
 export type ListenerShare = Readonly<{
   /** Name in metrics. */
   name: string;
-  /** Whether it leaves a quarter to other listeners, because anybody may connect to it. */
+  /** Whether it leaves a quarter to other listeners, because it is public. */
   leavesRoom?: boolean;
 }>;
 
-/** Connections and descriptors of the process at one moment. */
+/** A snapshot of the process's connections and descriptors. */
 export type ConnectionState = Readonly<{
-  /** Clients' connections, those of the operators' listener not counted, and how many there may be now. */
+  /** Clients' connections, without those of the operators' listener, and their current limit. */
   open: number;
   most: number;
-  /** File descriptors of the process; `used` is undefined if the system does not say. */
+  /** File descriptors of the process; `used` is undefined if the system doesn't report it. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** Resource or setting that limits connections. */
   bound: "descriptors" | "memory" | "setting";
-  /** Milliseconds since a connection was last refused or closed for want of room; undefined: never. */
+  /** Milliseconds since a connection was last refused or closed because the limit was reached; undefined: never. */
   fullForMs: number | undefined;
 }>;
 
-/** The connections that a process may hold, shared by its listeners. Disposing of it ends its looks at the descriptors. */
+/** The process's connection limit, shared by its listeners. Disposing of it stops the descriptor checks. */
 export type ConnectionBudget = Disposable &
   Readonly<{
-    /** The connections of a listener for clients, out of what all share. */
+    /** Connections of a client listener, taken from the shared limit. */
     listener: (share: ListenerShare) => ListenerConnections;
-    /** The connections of the operators' listener, out of the reserve: probes are answered while all others are taken. */
+    /** Connections of the operators' listener, taken from the reserve: probes get responses even when all others are in use. */
     operators: () => ListenerConnections;
     state: () => ConnectionState;
   }>;
 
 export type ConnectionBudgetDependencies = Readonly<{
   descriptors: Descriptors;
-  /** Bytes that the process may use, and of these its heap. */
+  /** Bytes that the process may use, and its heap limit. */
   memoryBytes: number;
   heapBytes: number;
   metrics: Registry;
@@ -48,37 +48,37 @@ export type ConnectionBudgetDependencies = Readonly<{
 }>;
 
 /**
- * Memory that a connection may hold before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of an
- * incomplete request, in a buffer that may be twice as large.
+ * Memory that a connection may use before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of an incomplete request,
+ * in a buffer of up to twice that size.
  */
 const connectionBytes = 40 * 1_024;
-/** Connections may take this part of the memory; what is counted has its own quarter, and may stand in memory twice for a moment. */
+/** Share of the memory for connections; counted bytes have their own quarter, and may briefly be in memory twice. */
 const memoryShare = 1 / 4;
-/** Heap that a connection takes: a WebSocket 12 KiB, measured, and its subscriptions. */
+/** Heap used by a connection: a WebSocket (12 KiB, measured) and its subscriptions. */
 const connectionHeapBytes = 20 * 1_024;
-/** Connections may take this part of the heap's limit, of which V8's young generation has up to 96 MiB; a service's own code and data take some 40 MiB. */
+/** Share of the heap limit for connections; V8's young generation takes up to 96 MiB of the heap, a service's own code and data some 40 MiB. */
 const heapShare = 1 / 3;
-/** Connections that are allowed however little memory there is. */
+/** Min connection limit, regardless of memory. */
 const memoryLeast = 64;
-/** Time between two looks at what the process has open. */
+/** Interval between checks of the process's open descriptors. */
 const lookMs = 1_000;
-/** Under a low limit the reserve is this part of it, so that clients have the rest. */
+/** With a low descriptor limit, the reserve is at most this share of it; clients get the rest. */
 const reserveShare = 3 / 4;
-/** Descriptors that stay free in addition to those in use: a program that is run takes six for a moment. */
+/** Descriptors that stay free in addition to those in use: starting a program briefly takes six. */
 const spareDescriptors = 16;
-/** Under a low limit they are at most this part of it. */
+/** With a low descriptor limit, the spare descriptors are at most this share of it. */
 const spareShare = 1 / 8;
-/** Most connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, six each. */
+/** Max connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, with six each. */
 const operatorsMost = 32;
-/** Under a low limit they are this part of it, and a few at least. */
+/** With a low descriptor limit, they are this share of it, with a small minimum. */
 const operatorsShare = 1 / 8;
 const operatorsLeast = 4;
-/** Least burst of an address's new connections, in seconds' worth of its rate. */
+/** Min burst of an address's new connections, in seconds of its rate. */
 const burstSeconds = 3;
-/** Part of all connections that a listener that leaves room may take. */
+/** Share of all connections that a public listener may use. */
 const anybodyShare = 3 / 4;
 
-/** Creates the budget of a process's connections, and keeps it by looking at what else the process has open. */
+/** Creates the connection budget of a process, and adjusts it to the process's other open descriptors. */
 export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, memoryBytes, heapBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
@@ -87,7 +87,7 @@ export function createConnectionBudget(
   const mostByDescriptors = createDescriptorLimit(descriptors.limit, descriptorReserve);
   const { limit } = descriptors;
   const shared: ListenerConnections[] = [];
-  // What an address may have open it may also make at once.
+  // An address may open all its allowed connections at once.
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
   const makers = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
   const byName = new Map<string, ListenerConnections>();
@@ -150,7 +150,7 @@ export function createConnectionBudget(
   };
 }
 
-/** Computes how many connections the memory has room for. */
+/** Computes the connection limit by memory and heap. */
 function computeConnectionLimit({
   memoryBytes,
   heapBytes,
@@ -160,7 +160,7 @@ function computeConnectionLimit({
   return Math.max(memoryLeast, Math.floor(Math.min(inMemory, inHeap)));
 }
 
-/** Returns a function that computes the descriptors that clients' connections may have besides the `others` that are open. */
+/** Returns a function that computes the descriptors available to clients' connections besides the `others` in use. */
 function createDescriptorLimit(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
@@ -175,7 +175,7 @@ function findBound(
   return most === mostByMemory ? "memory" : "descriptors";
 }
 
-/** Creates the budget of this process's connections, by its memory and by the file descriptors that it may have open. */
+/** Creates the connection budget of this process, from its memory and its file descriptor limit. */
 export function boundProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
@@ -185,31 +185,31 @@ export function boundProcessConnections(
     memoryBytes: readProcessMemoryBytes(),
     heapBytes: getHeapStatistics().heap_size_limit,
     metrics,
-    // That of the gateway's fast path, whose connections have their own timeouts.
+    // The same clock as on the gateway's fast path, whose connections have their own timeouts.
     clock: () => performance.now(),
   });
 }
 
-/** Addresses that are remembered; of more the ones that made none for longest are forgotten. */
+/** Max addresses remembered; beyond that, those without new connections for longest are forgotten. */
 const rememberedMost = 100_000;
 const msOfSecond = 1_000;
 
-/** Limits how fast each address makes connections. Only addresses that have made some within their burst's time are remembered. */
+/** Limits the rate of new connections per address. Remembers only addresses with new connections within their burst's time. */
 export class NewConnections {
   readonly #stepMs: number;
   readonly #burstMs: number;
   readonly #clock: () => number;
-  /** Time at which each address will have its whole burst again; the last to make a connection stands last. */
+  /** Time at which each address's full burst is available again, ordered by the last new connection. */
   readonly #settledAtMs = new Map<string, number>();
 
-  /** An address that has made none for long makes `burst` at once: a page, or a client that comes back, makes many and then none. */
+  /** An address without recent connections may open `burst` at once: a page, or a returning client, opens many and then none. */
   constructor({ perSecond, burst }: Readonly<{ perSecond: number; burst: number }>, clock: () => number) {
     this.#stepMs = msOfSecond / perSecond;
     this.#burstMs = burst * this.#stepMs;
     this.#clock = clock;
   }
 
-  /** Whether an address may make one more now, which then counts. What is refused does not. */
+  /** Checks whether an address may open another connection now, and counts it if so. Rejected connections don't count. */
   mayMake(address: string): boolean {
     const nowMs = this.#clock();
     const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);

@@ -1,18 +1,18 @@
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-client";
 
-/** Reason for which a connection was refused: no room for any, no room for more of its address, or its address makes them too fast. */
+/** Reason for refusing a connection: the total limit, the address's limit, or the address's rate. */
 export type ConnectionRefusal = "full" | "address" | "rate";
 
-/** Counters of connections that were refused, or closed to make room. */
+/** Counters of connections refused, or closed to free slots for others. */
 export type ConnectionMetrics = Readonly<{
   refused: (listener: string, reason: ConnectionRefusal) => void;
   shed: (listener: string) => void;
 }>;
 
-/** Values of the gauges, read at each scrape. */
+/** Gauge values, read at each scrape. */
 export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
 
-/** Counts connections for Prometheus. What the process has open of all kinds is `process_open_fds`, next to `process_max_fds`. */
+/** Creates the Prometheus metrics of connections. `process_open_fds` and `process_max_fds` cover descriptors of all kinds. */
 export function createConnectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>

@@ -2,26 +2,26 @@ import { readdirSync, statSync } from "node:fs";
 
 /** The file descriptors of this process. */
 export type Descriptors = Readonly<{
-  /** Most that it may have open; Infinity if nothing bounds them. Node raises its soft limit to the hard one when it starts. */
+  /** Max open descriptors; Infinity if unlimited. Node raises its soft limit to the hard one at startup. */
   limit: number;
-  /** Counts those that are open; undefined if the system does not say. */
+  /** Counts the open descriptors; undefined if the system doesn't report them. */
   used: () => number | undefined;
 }>;
 
-/** Directory in which Linux shows a process's descriptors (proc(5)). */
+/** Directory in which Linux lists a process's descriptors (proc(5)). */
 const shown = "/proc/self/fd";
 
-/** Codes of a look that itself found no descriptor left. */
+/** Error codes when the check itself gets no descriptor. */
 const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
-/** Returns the limit of this process's descriptors (getrlimit(2), RLIMIT_NOFILE), and a count of those open. */
+/** Returns this process's descriptor limit (getrlimit(2), RLIMIT_NOFILE), and a function that counts open descriptors. */
 export function countOwnDescriptors(): Descriptors {
   const limit = readLimit();
   return { limit, used: () => countOpen(limit) };
 }
 
 function readLimit(): number {
-  // Otherwise a report waits while it looks up every peer's name.
+  // Otherwise the report blocks while it resolves every peer's name.
   const report = Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const soft = userLimits?.open_files?.soft;
@@ -30,7 +30,7 @@ function readLimit(): number {
 
 function countOpen(limit: number): number | undefined {
   try {
-    // Since Linux 6.2 the directory's size is their count, which takes no descriptor to read.
+    // Since Linux 6.2 the directory's size is the count; reading it takes no descriptor.
     return statSync(shown).size || readdirSync(shown).length;
   } catch (error) {
     return exhausted.has((error as NodeJS.ErrnoException).code ?? "") ? limit : undefined;

@@ -3,38 +3,38 @@ import type { Socket } from "node:net";
 import { requestTimeout } from "./refused-connection.ts";
 
 /**
- * State of a connection, and since when: `new` has sent no request yet, `kept` was answered and waits for its client's
- * next request, `unfinished` has an incomplete request, `busy` is being answered or is a WebSocket.
+ * State of a connection and its start time: `new` has sent no request yet, `kept` got a response and waits for its client's next request,
+ * `unfinished` has an incomplete request, `busy` is waiting for a response or is a WebSocket.
  */
 export type ConnectionStanding = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
 
-/** Server of a connection in place of node:http. */
+/** A server that serves a connection instead of node:http. */
 export type ConnectionServer = Readonly<{
   standing: () => ConnectionStanding;
-  /** Ends it when what was written is out; a request that is not whole is answered 408. */
+  /** Closes the connection once its output is flushed; an incomplete request gets a 408. */
   close: () => void;
 }>;
 
-/** Time without progress after which a connection that is being closed is no longer waited for. */
+/** Time without progress after which a closing connection is destroyed. */
 const closingMs = 1_000;
 
-/** A client's connection that a listener holds. */
+/** A client's connection to a listener. */
 export class HeldConnection {
   readonly socket: Socket;
-  /** Key by which it counts among the connections of an address; undefined: it does not count. */
+  /** Address key under which the connection is counted; undefined: not counted. */
   address: string | undefined;
-  /** Undefined: node:http. */
+  /** Undefined for node:http. */
   server: ConnectionServer | undefined;
   #request: IncomingMessage | undefined;
   #underWay = 0;
   #hasRequested = false;
   #isUpgraded = false;
   #idleSinceMs: number;
-  /** Bytes that had been read when the last request was complete: more than that is the start of another. */
+  /** Bytes read by the end of the last request: more means that another one has started. */
   #readAtWhole = 0;
-  /** Time at which the incomplete request began, or was first seen. */
+  /** Time at which the incomplete request started, or was first seen. */
   #begunAtMs: number | undefined;
-  /** Bytes that the client had taken when it was last seen to take some; undefined while nothing waits for it. */
+  /** Bytes read by the client when its last progress was seen; undefined while nothing is pending for it. */
   #taking: Readonly<{ taken: number; sinceMs: number }> | undefined;
 
   constructor(socket: Socket, nowMs: number) {
@@ -42,7 +42,7 @@ export class HeldConnection {
     this.#idleSinceMs = nowMs;
   }
 
-  /** Takes note of a request whose head node:http has read. */
+  /** Records a request whose headers node:http has read. */
   beginRequest(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
     this.#hasRequested = true;
     this.#request = request;
@@ -54,12 +54,12 @@ export class HeldConnection {
       this.#underWay -= 1;
       this.#begunAtMs = undefined;
       this.#idleSinceMs = clock();
-      // Of a request whose body nobody read it is not known when it was whole.
+      // If nothing read the request's body, its end is unknown.
       if (!request.readableEnded) isWhole();
     });
   }
 
-  /** Whether the client has taken nothing of what waits for it for so long. To be called repeatedly: the time begins with the first call. */
+  /** Checks whether the client has read none of its pending output for `forMs`. Call it repeatedly: the first call starts the timer. */
   takesNothing(nowMs: number, forMs: number): boolean {
     const { bytesWritten, writableLength } = this.socket;
     const taken = bytesWritten - writableLength;
@@ -68,7 +68,7 @@ export class HeldConnection {
     return this.#taking !== undefined && nowMs - this.#taking.sinceMs > forMs;
   }
 
-  /** Takes note that it is a WebSocket from now on. */
+  /** Marks the connection as a WebSocket. */
   upgrades(): void {
     this.#isUpgraded = true;
   }
@@ -78,10 +78,10 @@ export class HeldConnection {
     if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
     const isRequesting = this.#underWay > 0;
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
-    // What is still on its way to the client is an answer under way, too.
+    // Output still pending for the client counts as a response in flight.
     if ((isRequesting && isWhole) || this.socket.writableLength > 0)
       return { kind: "busy", sinceMs: this.#idleSinceMs };
-    // Node reports nothing about a head that has begun, so that its age counts from the first look.
+    // Node doesn't report partial headers, so their age counts from the first check.
     if (isRequesting || this.socket.bytesRead > this.#readAtWhole) {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };
@@ -89,7 +89,7 @@ export class HeldConnection {
     return { kind: this.#hasRequested ? "kept" : "new", sinceMs: this.#idleSinceMs };
   }
 
-  /** Ends it, and does not wait for a client that leaves its own side open. */
+  /** Closes the connection without waiting for the client to close its side. */
   close(nowMs: number): void {
     if (this.server !== undefined) {
       this.server.close();
@@ -102,29 +102,28 @@ export class HeldConnection {
   }
 }
 
-/** Time that a new connection has to send its first bytes before it may be closed for others: a round trip, and a lost packet. */
+/** Grace period for a new connection's first bytes before it may be closed in favour of others: a round trip and a lost packet. */
 const newGraceMs = 1_000;
-/** Time that a request may take to come before its connection may be closed for others. */
+/** Grace period for an incomplete request before its connection may be closed in favour of others. */
 const unfinishedGraceMs = 3_000;
 
-/** Kinds of connections in the order in which they are closed for others, each after its time in `graceMs`. */
+/** Kinds of connections in the order in which they are closed in favour of others, each after its grace period in `graceMs`. */
 const order = ["new", "kept", "unfinished"] as const;
 const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as const;
 
-/** Limits on how many connections are closed, and of which addresses. */
+/** Limits on the number of connections closed, and on their addresses. */
 export type ShedOptions = Readonly<{
   nowMs: number;
   most: number;
-  /** Most that are closed of addresses that hold more than their share; absent: `most`. */
+  /** Max connections closed of addresses over their share; absent: `most`. */
   mostOfGreedy?: number;
-  /** Whether an address holds more than its share: its idle connections go before all others, and have no grace. Absent: none does. */
+  /** Whether an address has more than its share of connections: its idle ones are closed before all others, without grace. Absent: no address has. */
   isOverShare?: (address: string) => boolean;
 }>;
 
 /**
- * Chooses connections to be closed for others: first those of addresses that hold more than their share; then those that have asked
- * nothing, then those that are kept alive, then those whose request does not become whole; of each kind the longest waiting. None that is
- * being answered.
+ * Selects connections to close in favour of others: first those of addresses over their share; then connections without a request, then
+ * keep-alive ones, then those with an incomplete request; the longest idle first within each kind. Never one with a request in flight.
  */
 export function chooseToShed(
   connections: Iterable<HeldConnection>,

@@ -6,36 +6,36 @@ import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
 import { formatRefusal, refuseConnection } from "./refused-connection.ts";
 
-/** Limits of one listener's connections within the process. */
+/** Limits on a listener's connections within the process. */
 export type ListenerRoom = Readonly<{
   /** Name in metrics. */
   name: string;
-  /** Most connections of this listener now. */
+  /** Current connection limit of this listener. */
   most: () => number;
-  /** Most connections of one address now. */
+  /** Current connection limit per address. */
   mostOfAddress: () => number;
-  /** Whether an address may make one more connection now, which then counts. */
+  /** Checks whether an address may open another connection now, and counts it if so. */
   mayMake: (address: string) => boolean;
-  /** Whether there is room in the whole process; asked after this listener's own bound. */
+  /** Whether the process has a free connection slot; checked after this listener's own limit. */
   hasRoom: () => boolean;
-  /** Makes room in the process by closing idle connections of other listeners; false if there are none. */
+  /** Frees slots by closing idle connections of other listeners; false if there are none. */
   shedElsewhere: () => boolean;
-  /** Called when a connection was refused, or idle ones were closed, for want of room. */
+  /** Called when a connection was refused, or idle ones were closed, because a limit was reached. */
   wasFull: () => void;
   metrics: ConnectionMetrics;
   clock: () => number;
 }>;
 
-/** Part of the connections that is closed at once where room is needed: looking at all of them for each new one would cost too much. */
+/** Share of the connections closed at once to free slots: scanning all of them for each new one would cost too much. */
 const shedShare = 1 / 64;
-/** The same of those whose addresses hold more than their share: who opens them again as they are closed makes others pay for each look. */
+/** The same share for addresses over their share: a client that reopens closed connections at once makes others pay for each scan. */
 const shedShareOfGreedy = 1 / 16;
-/** Time until the next look for idle connections after one that found none. */
+/** Time until the next scan for idle connections after one that found none. */
 const lookAgainMs = 100;
-/** Connections that are closing, or are being refused, at one time, out of the reserve; more are closed without a word. */
+/** Max connections closing or being refused at a time, taken from the reserve; beyond that they are closed without a response. */
 const leavingMost = 16;
 
-/** Time that a listener that stops waits for a client that takes nothing of what was written for it. */
+/** Time that a stopping listener waits for a client that doesn't read its pending output. */
 const deafMs = 2_000;
 
 const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
@@ -43,7 +43,7 @@ const addressFull = formatRefusal("429 Too Many Requests", "too many connections
   "Retry-After: 1",
 ]);
 
-/** The connections of one listener: bounded, each known by what it is at, and the idle ones closed before a new one is refused. */
+/** The connections of a listener: limited, tracked by state; idle ones are closed before a new one is refused. */
 export class ListenerConnections {
   readonly #room: ListenerRoom;
   readonly #held = new Map<Socket, HeldConnection>();
@@ -59,25 +59,22 @@ export class ListenerConnections {
     return this.#held.size;
   }
 
-  /** Most connections that it may hold now. */
+  /** Current connection limit. */
   get most(): number {
     return this.#room.most();
   }
 
-  /** Connections that were refused or let go and are not closed yet: they hold a descriptor. */
+  /** Connections refused or shed but not yet closed: each still uses a descriptor. */
   get leaving(): number {
     return this.#leaving;
   }
 
-  /**
-   * Bounds a server's connections. Call it last of what is put before the server, so that nothing is done for a connection that there is
-   * no room for.
-   */
+  /** Limits a server's connections. Install it last of the connection handlers, so that no work is done for a connection that will be refused. */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
     );
-    // A separate listener would make node:http take every upgrade.
+    // A separate listener would make node:http accept every upgrade.
     if (server.listenerCount("upgrade") > 0) {
       server.prependListener("upgrade", (_, socket) => this.#held.get(socket as Socket)?.upgrades());
     }
@@ -87,8 +84,9 @@ export class ListenerConnections {
   }
 
   /**
-   * Bounds the connections of one address, and how fast it makes them. Call it before whoever reads the client's address from the connection, such as the PROXY
-   * protocol's header, so that it sees that one. A peer that is a proxy is everybody's address, and not bounded.
+   * Limits the number and rate of connections per address. Call it before installing anything that reads the client's address from the
+   * connection, such as a PROXY protocol header, so that it sees the resulting address. A proxy peer represents many clients, and is not
+   * limited.
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     admitBefore(server, (remoteAddress) => {
@@ -104,13 +102,13 @@ export class ListenerConnections {
     });
   }
 
-  /** Says who serves a connection from now on; undefined: node:http. */
+  /** Sets the server that serves a connection from now on; undefined: node:http. */
   serve(socket: Socket, server: ConnectionServer | undefined): void {
     const held = this.#held.get(socket);
     if (held !== undefined) held.server = server;
   }
 
-  /** Closes some idle connections, at least `least` if there are as many; false if there are none. */
+  /** Closes some idle connections, at least `least` if available; false if there are none. */
   shed(least = 1): boolean {
     const nowMs = this.#room.clock();
     if (nowMs < this.#nothingToShedUntilMs) return false;
@@ -126,8 +124,8 @@ export class ListenerConnections {
   }
 
   /**
-   * Closes all that no request is under way on, for a listener that stops, and cuts off those whose clients take nothing of their answers; with `unfinished`, closes those too
-   * whose request is not whole.
+   * Closes all connections without a request in flight, for a stopping listener, and destroys those whose clients don't read their
+   * responses; with `unfinished`, also closes those with an incomplete request.
    */
   closeIdle({ unfinished }: Readonly<{ unfinished: boolean }>): void {
     const nowMs = this.#room.clock();
@@ -190,7 +188,7 @@ export class ListenerConnections {
     if (this.#leave(socket)) refuseConnection(socket, reason === "full" ? full : addressFull);
   }
 
-  /** Counts a connection that is to go until it is gone; false: too many are, and it was cut. */
+  /** Counts a departing connection until it is closed; false: too many are departing, and it was destroyed. */
   #leave(socket: Socket): boolean {
     if (this.#leaving >= leavingMost) {
       socket.on("error", () => socket.destroy());

@@ -5,23 +5,22 @@ import { parse } from "forwarded-parse";
 import { memoize } from "../../memoize.ts";
 import type { ProxySettings } from "../settings.ts";
 
-/** Finds out which address requests really come from. */
+/** Determines the client address of requests. */
 export type ClientAddress = Readonly<{
-  /** Whether what a peer says of a request's way is believed. */
+  /** Whether a peer's forwarding headers are trusted. */
   isTrusted: (remoteAddress: string) => boolean;
-  /** The value of the header that names the client behind trusted proxies, if the request has it. */
+  /** The value of the header that lists the client behind trusted proxies, if the request has it. */
   forwardedBy: (headers: ForwardedBy) => string | undefined;
-  /** The client's address, in its plain form. */
+  /** The client's address, in plain form. */
   of: (remoteAddress: string, forwarded: string | undefined) => string;
 }>;
 
-/** Peers, and hops before them, of which it is remembered whether they are trusted: nearly all hops are the same few proxies. An address has at most 45 characters, and a zone. */
+/** Cache of whether peers and earlier hops are trusted: nearly all hops are the same few proxies. An address has at most 45 characters, and a zone. */
 const keptPeers = { most: 10_000, nameLength: 128 };
 
 /**
- * Reads the client's address: the connection's own, unless that is a trusted proxy; then the last address that the header names and
- * that is no trusted proxy's, or the one that `forwardedHops` proxies lead to. Addresses further left are the client's own words and
- * are never believed.
+ * Determines the client's address: the connection's own, unless that is a trusted proxy; then the last address in the header that isn't a
+ * trusted proxy's, or the one `forwardedHops` proxies back. Addresses further left are client-supplied and never trusted.
  */
 export function findClientAddress({
   trustedProxies,
@@ -52,8 +51,8 @@ const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
 /**
- * Reads the address in what a proxy calls a node, with or without a port (RFC 7239, section 6); some write ports into
- * X-Forwarded-For too. Undefined for `unknown`, a hidden name and whatever else is not an address.
+ * Parses the address of a node in a forwarding header, with or without a port (RFC 7239, section 6); some proxies write ports into
+ * X-Forwarded-For too. Undefined for `unknown`, an obfuscated name and anything else that isn't an address.
  */
 export function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
@@ -62,7 +61,7 @@ export function readNodeAddress(node: string): string | undefined {
   return isIP(host) === 0 ? undefined : toPlainAddress(host);
 }
 
-/** Whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4 address mapped into IPv6 counts as itself. */
+/** Creates a check whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4-mapped IPv6 address counts as IPv4. */
 export function createNetworkList(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -74,13 +73,12 @@ export function createNetworkList(networks: readonly string[]): (address: string
   return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Groups of an IPv6 address, 16 bits each, that name the network which one client has to itself. */
+/** Leading groups of an IPv6 address, 16 bits each, that identify a single client's network. */
 const networkGroups = 4;
 
 /**
- * Returns the key by which a client is counted wherever something is bounded by address: an IPv4 address, also if it
- * came mapped into IPv6, or the /64 that an IPv6 client has to itself (RFC 4291, section 2.5.4). Text that is no
- * address is its own key.
+ * Returns the key of a client for per-address limits: an IPv4 address, also if mapped into IPv6, or an IPv6 client's own /64 (RFC 4291,
+ * section 2.5.4). Text that isn't an address is its own key.
  *
  * @example
  * toAddressKey("::ffff:192.0.2.7"); // "192.0.2.7"
@@ -94,16 +92,16 @@ export function toAddressKey(address: string): string {
   return `${network.join(":")}::/64`;
 }
 
-/** Converts an address to its plain form: IPv4 also if it came mapped into IPv6. Undefined for text that is not an address. */
+/** Converts an address to plain form: IPv4-mapped IPv6 becomes IPv4. Undefined for text that isn't an address. */
 function toPlainAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
 }
 
-/** Headers of a request that name the hops it came by; the values of one that was sent several times are joined by commas. */
+/** Headers that list a request's hops; repeated headers are joined by commas. */
 export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
 
-/** Reads these headers of a request that node:http has parsed. */
+/** Reads the forwarding headers of a request parsed by node:http. */
 export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
   return { forwardedFor: joinValues(headers["x-forwarded-for"]), forwarded: joinValues(headers["forwarded"]) };
 }
@@ -113,25 +111,25 @@ function joinValues(value: string | readonly string[] | undefined): string | und
 }
 
 /**
- * Reads the nodes that a header names, the nearest first and no more than `most`: X-Forwarded-For, or `for` of RFC
- * 7239's Forwarded, empty if an element has none. A header that can't be read names nobody.
+ * Reads the nodes in a forwarding header, the nearest first, at most `most`: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty if an
+ * element has none. Returns none for an unparsable header.
  */
 function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string, most: number): readonly string[] {
   if (header === "x-forwarded-for") return splitFromEnd(value, most);
   try {
-    // An empty element, as nginx makes of a header that a request lacks, means nothing (RFC 9110, section 5.6.1).
+    // Ignore empty elements, which nginx writes for a missing header (RFC 9110, section 5.6.1).
     const elements = parse(value.replace(/^[\t ,]+/, ""));
     return elements
       .map((element) => element["for"] ?? "")
       .toReversed()
       .slice(0, most);
   } catch {
-    // A client may send what no proxy would write; then the proxy's own address is all that is known.
+    // The client may send anything, unlike a proxy; then only the proxy's own address is known.
     return [];
   }
 }
 
-/** Splits off the last elements of a list with commas, the last one first: what a client put before them is not looked at, however long it is. */
+/** Splits off the last elements of a comma-separated list, the last one first: anything that a client put before them is not read, however long. */
 function splitFromEnd(list: string, most: number): readonly string[] {
   const elements: string[] = [];
   for (let end = list.length; elements.length < most;) {

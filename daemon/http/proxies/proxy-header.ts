@@ -4,21 +4,20 @@ import ipaddr from "ipaddr.js";
 import { returnRead, putBefore, divertReads, type ServeConnection } from "../raw-connections.ts";
 
 /**
- * First bytes of a proxy's connection, as read so far: an incomplete header of the PROXY protocol, no such header, or a
- * whole one that ends at `endsAt`. `source` is the client's address; absent where the proxy speaks for itself or does
- * not know (LOCAL, UNKNOWN).
+ * Result of parsing a proxy connection's first bytes: an incomplete PROXY protocol header, no such header, or a whole one that ends at
+ * `endsAt`. `source` is the client's address; absent if the proxy connects on its own behalf or doesn't know (LOCAL, UNKNOWN).
  */
 export type ProxyHeaderReading =
   | Readonly<{ kind: "partial" }>
   | Readonly<{ kind: "malformed" }>
   | Readonly<{ kind: "whole"; endsAt: number; source: string | undefined }>;
 
-/** Longest line of version 1, with its end (PROXY protocol, section 2.1). */
+/** Max length of a version 1 line, including its terminator (PROXY protocol, section 2.1). */
 const lineBytes = 107;
-/** Signature of version 2, and the bytes before its addresses (section 2.2). */
+/** Signature of version 2, and the number of bytes before its addresses (section 2.2). */
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const fixedBytes = 16;
-/** Longest header of version 2 that is read: addresses, and what a proxy adds of TLS and its own names. */
+/** Max size of a version 2 header: addresses, TLS information and the proxy's own names. */
 export const proxyHeaderBytes = 4_096;
 
 const partial = { kind: "partial" } as const;
@@ -28,8 +27,8 @@ const lineStart = Buffer.from("PROXY ", "latin1");
 const portText = /^(?:0|[1-9]\d{0,4})$/;
 
 /**
- * Reads the header that a proxy sends before a client's bytes: the PROXY protocol, versions 1 and 2
- * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Strictly, because what is guessed here decides who is limited.
+ * Parses the header that a proxy sends before a client's bytes: PROXY protocol, versions 1 and 2
+ * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Strict, because the result decides which client is limited.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeaderReading {
   if (hasSameStart(bytes, signature)) return bytes.length < fixedBytes ? partial : readVersion2(bytes);
@@ -37,7 +36,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeaderReading {
   return malformed;
 }
 
-/** Whether bytes begin as `start` does, as far as both go. */
+/** Checks whether `bytes` and `start` agree up to the shorter length. */
 function hasSameStart(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
@@ -58,7 +57,7 @@ function readVersion1(bytes: Buffer): ProxyHeaderReading {
   return isWhole ? { kind: "whole", endsAt, source } : malformed;
 }
 
-/** Families and transports by their byte, with the length of a source address and of all addresses; the others carry no address. */
+/** Families and transports by their byte, with the lengths of a source address and of all addresses; others have no address. */
 const addressed: ReadonlyMap<number, Readonly<{ source: number; all: number }>> = new Map([
   [0x11, { source: 4, all: 12 }],
   [0x21, { source: 16, all: 36 }],
@@ -81,14 +80,14 @@ function readVersion2(bytes: Buffer): ProxyHeaderReading {
   return { kind: "whole", endsAt, source };
 }
 
-/** Time in which a proxy has to send the whole header. */
+/** Time limit for a proxy to send the whole header. */
 const timeoutMs = 5_000;
 
 /**
- * Puts the PROXY protocol before whoever serves a server's connections: one from a trusted proxy begins with a header, and its
- * `remoteAddress` is the client's from then on. One without a whole header in time is closed, unanswered, because nobody could say whom it
- * is for. All others are served as they come, and a header of theirs is no HTTP request. To be called before the server listens, after what
- * is to see the client's address.
+ * Installs the PROXY protocol before a server's other connection handlers: a connection from a trusted proxy starts with a header, which
+ * sets its `remoteAddress` to the client's. Without a complete header in time, the connection is closed without a response, because its
+ * client is unknown. Other connections are served unchanged; a header on them is an invalid HTTP request. Call it before the server
+ * listens, after installing the handlers that need the client's address.
  */
 export function takeProxyHeaders(server: Server, isTrusted: (remoteAddress: string) => boolean): void {
   putBefore(server, (behind) => (socket) => {
@@ -117,7 +116,7 @@ function waitForHeader(socket: Socket, behind: ServeConnection): void {
     socket.off("close", ended);
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
-    // Only now, because the fast path takes what is read from here on, and never sees what the stream had before.
+    // Only now, because the fast path receives only data read from here on, not what the stream read before.
     if (read.length > header.endsAt) returnRead(socket, read.subarray(header.endsAt));
     return true;
   });

@@ -7,15 +7,15 @@ import { upkeepEvents } from "./upkeep-events.ts";
 
 const known = { ...processEvents, ...gatewayEvents, ...upkeepEvents, ...paymentEvents, ...devnetEvents };
 
-/** The events of a level, as `event.action` names them. */
+/** The events of a level, by `event.action`. */
 export type LogEvent<Level extends EventLevel = EventLevel> = {
   [Name in keyof typeof known]: (typeof known)[Name]["level"] extends Level ? Name : never;
 }[keyof typeof known];
 
-/** Every event that the services write under a name, by that name. */
+/** All named events of the services, by name. */
 export const logEvents: Readonly<Record<LogEvent, LogEventRow>> = known;
 
-/** The same, by what they are about, as docs/log-events.md shows them. */
+/** The same events by topic, as in docs/log-events.md. */
 export const logEventChapters: Readonly<Record<string, Readonly<Record<string, LogEventRow>>>> = {
   "Any service": processEvents,
   Gateway: gatewayEvents,

@@ -2,7 +2,7 @@ import type { LogEventTable } from "./event-row.ts";
 
 const asBug = "The devnet is for development: start it again, and report it as a bug if it returns.";
 
-/** Events of the devnet and the stand-in of the Pushgateway. */
+/** Events of the devnet and the stand-in for the Pushgateway. */
 export const devnetEvents = {
   "pushgateway-is-stand-in": {
     level: "warn",

@@ -1,14 +1,14 @@
-/** Levels at which an event is written. */
+/** Log levels of events. */
 export type EventLevel = "info" | "warn" | "error" | "fatal";
 
 /** Row of docs/log-events.md. */
 export type LogEventRow = Readonly<{
   level: EventLevel;
-  /** A sentence that says what has happened. */
+  /** A sentence describing what happened. */
   means: string;
-  /** A sentence that says what a person should do. */
+  /** A sentence describing what the operator should do. */
   act?: string;
-  /** Its page in docs/runbooks/, without the ending. */
+  /** Its page in docs/runbooks/, without the extension. */
   runbook?: string;
 }>;
 

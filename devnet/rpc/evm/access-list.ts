@@ -9,15 +9,15 @@ import type { Node } from "../method.ts";
 /** Accounts and slots that a call touches (EIP-2930), and its gas. */
 type AccessList = Readonly<{
   accessList: readonly Readonly<{ address: Hex; storageKeys: readonly Hex[] }>[];
-  /** Error of a call that fails; absent if it does not. */
+  /** Error of a failed call; absent on success. */
   error?: string;
   gasUsed: Hex;
 }>;
 
-/** Precompiled contracts up to Cancun have the addresses 1 to 10. */
+/** Up to Cancun, precompiled contracts have the addresses 1 to 10. */
 const precompiledLast = 10n;
 
-/** Creates a call's access list. A call that fails, for which anvil has none, gets one with the error, as in geth. */
+/** Creates a call's access list. A failed call, for which anvil returns none, gets one with the error, as in geth. */
 export async function createAccessList(node: Node, chainCall: ChainCall): Promise<AccessList> {
   const frame = await runTracer<CallFrame>(node, chainCall, "callTracer");
   if (frame.error === undefined) return runCall<AccessList>(node, "eth_createAccessList", chainCall);
@@ -31,7 +31,7 @@ async function runTracer<T>(node: Node, { call, block, ...overrides }: ChainCall
   return node.anvil.request<T>("debug_traceCall", [call, block, { tracer, ...overrides }]);
 }
 
-/** Lists the touched accounts. Every call knows sender, receiver, proposer and precompiled contracts: they are listed for their storage only. */
+/** Lists the touched accounts. Sender, receiver, proposer and precompiled contracts are warm in every call, so they are listed for their storage only. */
 function listTouched(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
   const known = new Set([from, to, ...validatorAddresses]);
   return Object.entries(touched)

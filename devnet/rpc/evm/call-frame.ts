@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { toGethHalt } from "./evm-halt.ts";
 
-/** One call as geth's `callTracer` shows it. */
+/** One call in the format of geth's `callTracer`. */
 export type CallFrame = Readonly<{
   type: string;
   from: Hex;
@@ -16,7 +16,7 @@ export type CallFrame = Readonly<{
   calls?: readonly CallFrame[];
 }>;
 
-/** One call as OpenEthereum's trace module shows it, which is what the chain keeps for good. */
+/** One call in the format of OpenEthereum's trace module, which the chain retains permanently. */
 export type ParityTrace = Readonly<{
   type: "call" | "create" | "suicide" | "reward";
   action: Readonly<{
@@ -37,19 +37,19 @@ export type ParityTrace = Readonly<{
   traceAddress: readonly number[];
 }>;
 
-/** Gas of the whole transaction, which its outermost frame shows. */
+/** Gas of the whole transaction, shown in its outermost frame. */
 export type TransactionGas = Readonly<{ gas: Hex; gasUsed: Hex }>;
 
 /**
- * Corrects the outermost frame: geth shows the transaction's gas limit and what it used with its intrinsic gas; anvil shows
- * the limit without the intrinsic gas, and the gas used by the block so far.
+ * Corrects the outermost frame: geth shows the transaction's gas limit and its gas used, with the intrinsic gas; anvil shows the limit
+ * without the intrinsic gas, and the gas used by the block so far.
  */
 export function withTransactionGas(frame: CallFrame, { gas, gasUsed }: TransactionGas): CallFrame {
   return { ...frame, gas, gasUsed };
 }
 
 /**
- * Builds the frames of a transaction from its kept traces, for when the state that anvil would trace it on is gone.
+ * Builds the frames of a transaction from its retained traces, for when the state that anvil would trace it on is pruned.
  *
  * @throws {RangeError} when there is no outermost trace.
  */

@@ -7,7 +7,7 @@ import type { Node } from "../method.ts";
 import type { callObject, stateBlock } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 
-/** A call, the state that it runs on, and what it replaces there. */
+/** A call, the state it runs on, and its state overrides. */
 export type ChainCall = Readonly<{
   call: z.output<typeof callObject>;
   block: z.output<typeof stateBlock>;
@@ -35,13 +35,13 @@ export async function runCall<T>(
   }
 }
 
-/** Converts a revert to geth's error; undefined for any other error. Anvil returns errors that it can't know as text. */
+/** Converts a revert to geth's error; returns undefined for any other error. Anvil returns the errors that it can't decode as text. */
 async function toRevertError(error: unknown): Promise<RpcError | undefined> {
   if (!(error instanceof AnvilRequestError) || error.code !== errorCode.reverted) return undefined;
   return new RpcError(error.code, await formatRevert(error.data as Hex), error.data);
 }
 
-/** Converts a halt of the EVM to geth's error; undefined for any other error. */
+/** Converts an EVM halt to geth's error; returns undefined for any other error. */
 async function toHaltError(node: Node, error: unknown, chainCall: ChainCall): Promise<RpcError | undefined> {
   const halt = readHalt(error);
   if (halt === undefined) return undefined;
@@ -51,7 +51,7 @@ async function toHaltError(node: Node, error: unknown, chainCall: ChainCall): Pr
 }
 
 /**
- * Refuses a call that contradicts itself, as geth does; anvil takes one of the two values.
+ * Rejects a call with contradictory fields, as geth does; anvil picks one of the two values.
  *
  * @throws {RpcError} -32000 with geth's text.
  */
@@ -75,13 +75,13 @@ function refuse(message: string): never {
   throw new RpcError(errorCode.server, message);
 }
 
-/** Reverts that Solidity makes by itself. */
+/** Built-in Solidity errors. */
 const solidityErrors = [
   { type: "error", name: "Error", inputs: [{ name: "reason", type: "string" }] },
   { type: "error", name: "Panic", inputs: [{ name: "code", type: "uint256" }] },
 ] as const;
 
-/** Geth's words for Solidity's panic codes. */
+/** Geth's texts for Solidity's panic codes. */
 const panics: Readonly<Record<string, string>> = {
   "0x0": "generic panic",
   "0x1": "assert(false)",
@@ -95,7 +95,7 @@ const panics: Readonly<Record<string, string>> = {
   "0x51": "uninitialized function",
 };
 
-/** Formats geth's message for a revert: with the reason if the error is Solidity's, without it for a contract's own errors. */
+/** Formats geth's message for a revert: with the reason for Solidity's own errors, without it for a contract's custom errors. */
 export async function formatRevert(data: Hex): Promise<string> {
   const reason = await readReason(data);
   return reason === undefined ? "execution reverted" : `execution reverted: ${reason}`;
@@ -103,7 +103,7 @@ export async function formatRevert(data: Hex): Promise<string> {
 
 async function readReason(data: Hex): Promise<string | undefined> {
   if (data === "0x") return undefined;
-  // Loaded with the first use, to keep the node's start short.
+  // Loaded on first use, to keep the node's start fast.
   const { BaseError, decodeErrorResult } = await import("viem");
   try {
     const decoded = decodeErrorResult({ abi: solidityErrors, data });

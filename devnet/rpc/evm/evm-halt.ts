@@ -1,9 +1,9 @@
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
 
-/** The instruction at which the EVM stopped a call. */
+/** The instruction at which the EVM halted a call. */
 export type HaltPlace = Readonly<{ opcode: number; stackItems: number }>;
 
-/** Items that the stack may hold before one more is pushed. */
+/** Max stack size before a push. */
 const stackLimit = 1_024;
 
 /** Text of a halt, or a function that adds the instruction to it. */
@@ -22,7 +22,7 @@ const stackUnderflow = (place: HaltPlace | undefined) =>
 
 const stackOverflow = `stack limit reached ${stackLimit} (${stackLimit - 1})`;
 
-/** Runs of neighbouring opcodes that take the same number of items from the stack: first, last, items. */
+/** Ranges of adjacent opcodes that pop the same number of stack items: first, last, items. */
 const runs: readonly (readonly [first: number, last: number, items: number])[] = [
   [0x00, 0x00, 0],
   [0x01, 0x07, 2],
@@ -72,13 +72,10 @@ const runs: readonly (readonly [first: number, last: number, items: number])[] =
   [0xff, 0xff, 1],
 ];
 
-/** DUP1 to DUP16 read as deep as their number, LOG0 to LOG4 take their topics and two more, SWAPn reads one deeper than n. */
+/** DUP1 to DUP16 read as deep as their number, LOG0 to LOG4 pop their topics and two more items, SWAPn reads one deeper than n. */
 const countedFrom = { dup: 0x80, swap: 0x90, log: 0xa0, afterLog: 0xa5 } as const;
 
-/**
- * Geth's texts for halts of the EVM (`core/vm/errors.go`), by revm's names: anvil gives these for a call, and its `callTracer`
- * gives some of them for a frame.
- */
+/** Geth's texts for EVM halts (`core/vm/errors.go`), by revm's names: anvil returns these for a call, and its `callTracer` returns some of them for a frame. */
 const halts: Readonly<Record<string, Halt>> = {
   OutOfGas: outOfGas,
   MemoryOOG: outOfGas,
@@ -105,7 +102,7 @@ const halts: Readonly<Record<string, Halt>> = {
   PrecompileError: "precompile failed",
 };
 
-/** Further texts of anvil's tracers, in geth's style and in OpenEthereum's, in lower case. */
+/** Additional texts of anvil's tracers, in geth's style and in OpenEthereum's, in lower case. */
 const tracerTexts: Readonly<Record<string, Halt>> = {
   "invalid opcode": invalidOpcode,
   "bad instruction": invalidOpcode,
@@ -121,18 +118,18 @@ const byText = new Map(
   [...Object.entries(halts), ...Object.entries(tracerTexts)].map(([name, halt]) => [name.toLowerCase(), halt]),
 );
 
-/** Reads the halt that a call failed with, by revm's name; undefined for any other error. */
+/** Reads the halt of a failed call, by revm's name; returns undefined for any other error. */
 export function readHalt(error: unknown): string | undefined {
   if (!(error instanceof AnvilRequestError)) return undefined;
   return /^EVM error (\w+)/.exec(error.message)?.[1];
 }
 
-/** Whether geth's text for a halt names the instruction, which the halt alone does not report. */
+/** Checks whether geth's text for a halt contains the instruction, which the halt alone does not report. */
 export function needsPlace(halt: string): boolean {
   return typeof byText.get(halt.toLowerCase()) === "function";
 }
 
-/** Converts the halt of a call, or of a frame of a trace, to geth's text. An unknown text is passed on. */
+/** Converts the halt of a call or of a trace frame to geth's text. Passes an unknown text through. */
 export function toGethHalt(halt: string, place?: HaltPlace): string {
   const text = byText.get(halt.toLowerCase());
   if (text !== undefined) return typeof text === "string" ? text : text(place);

@@ -4,13 +4,13 @@ import type { Node } from "../method.ts";
 import { PrunedStateError } from "./pruned-state.ts";
 import type { CallFrame } from "./call-frame.ts";
 
-/** Steps that are followed; a longer run keeps the text without the instruction. */
+/** Max traced steps; a longer run keeps the text without the instruction. */
 const stepsMax = 200_000;
 
 /** Error and last instruction of a failed frame. */
 type FailedFrame = readonly [error: string, last: readonly [opcode: number, stackItems: number] | null];
 
-/** Tracer that runs in anvil, with geth's interface (`step`, `enter`, `exit`, `result`): lists the failed frames in the order in which they ended. */
+/** Tracer that runs in anvil, with geth's interface (`step`, `enter`, `exit`, `result`): lists the failed frames in exit order. */
 const tracer = `{
   depth: 0, steps: 0, last: [null], failed: [],
   step: function (log) {
@@ -36,8 +36,8 @@ type Rerun =
   | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
 
 /**
- * Finds the instructions at which frames of a run halted, for the frames whose text names theirs, in the order in which they ended.
- * Empty if the run is too long to be followed or its state is pruned.
+ * Finds the halting instructions of a run's frames, for the frames whose text contains it, in exit order. Returns an empty list if the run
+ * is too long to trace or its state is pruned.
  */
 async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
   const failed = await runAgain(node, rerun);
@@ -62,7 +62,7 @@ async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedF
   }
 }
 
-/** Reads a halt's name; the outermost frame says `execution halted: StackUnderflow`. */
+/** Reads a halt's name; the outermost frame has `execution halted: StackUnderflow`. */
 function readHaltName(error: string): string {
   return error.replace("execution halted: ", "");
 }
@@ -71,12 +71,12 @@ function toPlace(last: FailedFrame[1]): HaltPlace | undefined {
   return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
 }
 
-/** Gives the failed frames of a trace geth's texts; repeats the run if a text names an instruction. */
+/** Replaces the error texts of a trace's failed frames with geth's; repeats the run if a text contains an instruction. */
 export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun): Promise<CallFrame> {
   const count = countUnplaced(frame);
   if (count === 0) return rewrite(frame, []);
   const places = await findHaltPlaces(node, rerun);
-  // A trace of the outermost call alone has none of the others.
+  // A trace of the outermost call alone has no inner frames.
   return rewrite(frame, places.slice(Math.max(0, places.length - count)));
 }
 
@@ -85,7 +85,7 @@ function countUnplaced({ error, calls = [] }: CallFrame): number {
   return calls.reduce((sum, call) => sum + countUnplaced(call), own);
 }
 
-/** Takes `places` in the order in which the frames ended: inner ones before the one that made them. */
+/** Consumes `places` in the frames' exit order: inner frames before their caller. */
 function rewrite(outermost: CallFrame, places: readonly (HaltPlace | undefined)[]): CallFrame {
   let next = 0;
   const visit = (frame: CallFrame): CallFrame => {

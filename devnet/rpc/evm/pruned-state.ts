@@ -3,7 +3,7 @@ import { AnvilRequestError } from "../../anvil/anvil-request.ts";
 import type { Anvil } from "../../anvil/anvil.ts";
 import { errorCode, RpcError, findRequestedBlock } from "../rpc-error.ts";
 
-/** The state of a block is pruned: -32000 with the words by which clients know a full node's pruned state (geth's). */
+/** The state of a block is pruned: -32000 with geth's text, by which clients recognize a full node's pruned state. */
 export class PrunedStateError extends RpcError {
   constructor(stateRoot: Hex) {
     const root = stateRoot.slice(2);
@@ -14,9 +14,9 @@ export class PrunedStateError extends RpcError {
 type Chain = Pick<Anvil, "request">;
 
 /**
- * Wraps the chain so that a request for the state of a pruned block fails with its own error.
+ * Wraps the chain so that a request for a pruned block's state fails with a specific error.
  *
- * @throws {PrunedStateError} when anvil only says that the block is out of range.
+ * @throws {PrunedStateError} when anvil only reports that the block is out of range.
  */
 export function withPrunedStates({ request }: Chain): Chain {
   return {

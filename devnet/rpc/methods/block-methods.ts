@@ -6,7 +6,7 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockIdOrObject, blockNumberOrTag, hash, quantity64, readParams } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 
-/** Creates the methods for blocks, transactions, receipts and logs. */
+/** Creates the block, transaction, receipt and log methods. */
 export function createBlockMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const pass =
@@ -69,31 +69,31 @@ async function checkBeginning(node: Node, { fromBlock }: RangedLogFilter): Promi
   throw new RpcError(errorCode.invalidParams, "block range extends beyond current head block");
 }
 
-/** An object of the chain, as anvil or as the node answers it. */
+/** An object of the chain, as anvil or the node returns it. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A block as anvil gives it; only the fields that are read. */
+/** A block as anvil returns it; only the fields used here. */
 type AnvilBlock = Fields & Readonly<{ size: Hex; transactions: readonly unknown[] }>;
 
 const blobTransaction = "0x3";
 
 /**
- * Formats a block as the execution API has it. Anvil still gives the total difficulty, which ended with proof of work, and forgets the
- * empty list of withdrawals (EIP-4895) when it counts the block's bytes.
+ * Formats a block as the execution API defines it. Anvil still returns the total difficulty, which ended with proof of work, and omits the
+ * empty list of withdrawals (EIP-4895) from the block's size.
  */
 export function formatBlock(block: AnvilBlock): Fields {
   const { totalDifficulty: _, ...rest } = block;
   return { ...rest, size: withOneByteMore(block.size) };
 }
 
-/** Formats a transaction as the execution API and geth have it: one that waits for a block has null in each of the block's fields. */
+/** Formats a transaction as the execution API and geth define it: all block fields of a pending transaction are null. */
 export function formatTransaction(transaction: Fields): Fields {
   return { blockTimestamp: null, ...transaction };
 }
 
 /**
- * Formats a receipt as the execution API has it. Anvil adds the block's time, and that as a decimal number, and gives the price of blob
- * gas to transactions without blobs.
+ * Formats a receipt as the execution API defines it. Anvil adds the block's time, as a decimal number, and adds the blob gas price to
+ * transactions without blobs.
  */
 export function formatReceipt(receipt: Fields): Fields {
   const { blockTimestamp: _, ...timeless } = receipt;
@@ -102,7 +102,7 @@ export function formatReceipt(receipt: Fields): Fields {
   return withoutBlobs;
 }
 
-/** Computes the length of an RLP list whose content grows by a byte, which can make its prefix longer too. */
+/** Computes the length of an RLP list whose content grows by one byte, which can lengthen its prefix too. */
 function withOneByteMore(size: Hex): Hex {
   const content = [2, 3, 4, 5]
     .map((prefix) => Number(size) - prefix)
@@ -111,7 +111,7 @@ function withOneByteMore(size: Hex): Hex {
   return `0x${computeListLength(content + 1).toString(16)}`;
 }
 
-/** Computes the bytes of an RLP list whose content has more than 55 bytes: a byte, the length's own bytes, the content. */
+/** Computes the size of an RLP list with more than 55 bytes of content: one byte, the bytes of the length, the content. */
 function computeListLength(content: number): number {
   return 1 + Math.ceil(content.toString(16).length / 2) + content;
 }

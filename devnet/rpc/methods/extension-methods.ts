@@ -6,8 +6,8 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, hash, readParams } from "../params.ts";
 
 /**
- * Creates the methods that the specification adds to Ethereum's. It does not show the objects' fields: those here are devnet
- * values, all made from the chain's own data.
+ * Creates the methods that the specification adds to Ethereum's. It does not show the objects' fields: these are devnet values, all derived
+ * from the chain's own data.
  */
 export function createExtensionMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
@@ -59,7 +59,7 @@ function chooseNumberForm({ numbers = "hexadecimal" }: Node): NumberForm {
   return numbers === "decimal" ? (value) => value : (value) => `0x${value.toString(16)}`;
 }
 
-/** Lists the one proposer of a block; nobody proposed the genesis block. */
+/** Lists the single proposer of a block; the genesis block has none. */
 function listProposers(block: Block): readonly Hex[] {
   return Number(block.number) === 0 ? [] : [block.miner];
 }
@@ -78,13 +78,13 @@ async function buildValidatorInfo(height: number, answer: NumberForm) {
   };
 }
 
-/** Counts the blocks that a validator proposed from block 1 to `height`. */
+/** Counts the blocks from 1 to `height` that a validator proposed. */
 function countProposedBlocks(height: number, index: number): number {
   const upTo = Math.floor((height - index + validatorAddresses.length) / validatorAddresses.length);
   return index === 0 ? upTo - 1 : Math.max(0, upTo);
 }
 
-/** Builds the answer: one specification version, which never changes; the stable block is the newest final one. */
+/** Builds the response: one specification version, which never changes; the stable block is the newest final one. */
 function buildProtocolVersion({ version, commit }: Node, currentStableBlock: Hex | number) {
   const one = commit === undefined ? 1 : "0x1";
   return {

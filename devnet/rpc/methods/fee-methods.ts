@@ -5,7 +5,7 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, quantity, readParams } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 
-/** Blocks in one fee history, as in geth. */
+/** Max blocks in one fee history, as in geth. */
 const historyBlocksMax = 1_024;
 const percentilesMax = 100;
 
@@ -37,7 +37,7 @@ export function createFeeMethods(node: Node): MethodGroup {
   };
 }
 
-/** Computes the history from the blocks, because anvil forgets the fees of earlier blocks when it is started again. */
+/** Computes the history from the blocks, because anvil loses the fees of earlier blocks on restart. */
 async function computeFeeHistory(node: Node, count: number, newest: string, rewards: readonly number[]) {
   const last = await resolveNumber(node, newest);
   const head = await resolveNumber(node, "latest");
@@ -67,7 +67,7 @@ async function computeBlockRewards(node: Node, block: Block, rewards: readonly n
   return computeRewards(rewards, receipts, block);
 }
 
-/** Computes the tip at each percentile of the block's gas, over transactions ordered by tip; zero for an empty block, as in geth. */
+/** Computes the tip at each percentile of the block's gas, over transactions sorted by tip; zero for an empty block, as in geth. */
 export function computeRewards(
   percents: readonly number[],
   receipts: readonly Pick<Receipt, "effectiveGasPrice" | "gasUsed">[],
@@ -87,7 +87,7 @@ export function computeRewards(
   });
 }
 
-/** Computes the base fee after a block (EIP-1559): at most an eighth up or down, in proportion to how far the block is from half full. */
+/** Computes the base fee after a block (EIP-1559): changes by at most an eighth, in proportion to the block's distance from half full. */
 export function computeNextBaseFee(block: Pick<Block, "baseFeePerGas" | "gasLimit" | "gasUsed"> | undefined): bigint {
   if (block === undefined) return 0n;
   const fee = BigInt(block.baseFeePerGas);

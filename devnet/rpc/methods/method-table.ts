@@ -9,10 +9,7 @@ import { createSubscriptionMethods } from "./subscription-methods.ts";
 import { createTraceMethods } from "./trace-methods.ts";
 import type { MethodGroup } from "../method.ts";
 
-/**
- * Creates the table of the node's methods (specification, "JSON-RPC interface"). Any other, the four batch methods included, is
- * METHOD_NOT_FOUND.
- */
+/** Creates the table of the node's methods (specification, "JSON-RPC interface"). Any other method, including the four batch methods, is METHOD_NOT_FOUND. */
 export function createMethodTable(node: Node): MethodTable {
   const groups = [
     createFeeMethods(node),
@@ -28,7 +25,7 @@ export function createMethodTable(node: Node): MethodTable {
   return new Map(groups.flatMap((group) => Object.entries(group)));
 }
 
-/** Answers of the placeholder methods, whatever the parameters (specification, "Placeholder methods"). */
+/** Results of the placeholder methods, independent of the parameters (specification, "Placeholder methods"). */
 const constants: Readonly<Record<string, unknown>> = {
   eth_coinbase: "0x0",
   eth_mining: false,

@@ -14,7 +14,7 @@ export function createNetworkMethods({ anvil, version, clientVersion }: Node): M
     },
     net_peerCount: async (params) => {
       readParams([], params);
-      // A devnet is one node: it has no peers.
+      // A devnet has one node and no peers.
       return "0x0";
     },
     web3_clientVersion: async (params) => {

@@ -3,7 +3,7 @@ import { readReceipts, requireBlock, type Block } from "../block-reader.ts";
 import type { MethodGroup, Node } from "../method.ts";
 import { blockId, hash, readParams } from "../params.ts";
 
-/** Creates the methods that return blocks, receipts and transactions as bytes; anvil has only the last of them. */
+/** Creates the methods that return blocks, receipts and transactions as bytes; anvil has only the one for transactions. */
 export function createRawMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
     const [id] = readParams([blockId], params);
@@ -28,7 +28,7 @@ export function createRawMethods(node: Node): MethodGroup {
   };
 }
 
-/** Loads the encoding with its first use, to keep the node's start short. */
+/** Loads the encoding on first use, to keep the node's start fast. */
 function loadEncoding() {
   return import("../raw-encoding.ts");
 }

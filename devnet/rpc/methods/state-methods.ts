@@ -12,7 +12,7 @@ const overrides = z.looseObject({});
 
 type Proof = Readonly<{ storageProof: readonly Readonly<{ key: Hex; value: Hex; proof: readonly Hex[] }>[] }>;
 
-/** Creates the methods for accounts, their storage, calls and raw transactions. */
+/** Creates the account, storage, call and raw transaction methods. */
 export function createStateMethods(node: Node): MethodGroup {
   const { anvil } = node;
   const createAccountMethod = (method: string) => async (params: readonly unknown[]) =>
@@ -55,12 +55,12 @@ function readCall(params: readonly unknown[]): ChainCall {
 }
 
 async function estimateGas(node: Node, chainCall: ChainCall): Promise<Hex> {
-  // Anvil answers 21000 for a plain transfer without looking at the sender's balance.
+  // Anvil returns 21000 for a plain transfer without checking the sender's balance.
   if (BigInt(chainCall.call.value ?? "0x0") > 0n) await runCall(node, "eth_call", chainCall);
   return runCall<Hex>(node, "eth_estimateGas", chainCall);
 }
 
-/** Pads a key to a word: anvil wants that, while EIP-1186 and geth take any number of digits. */
+/** Pads a key to a word: anvil requires that, while EIP-1186 and geth accept any number of digits. */
 function toWord(key: Hex): Hex {
   return `0x${key.slice(2).padStart(64, "0")}`;
 }

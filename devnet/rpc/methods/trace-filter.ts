@@ -21,12 +21,12 @@ const filterSchema = z.strictObject({
   mode: z.enum(["union", "intersection"]).nullish(),
 });
 
-/** Blocks that anvil looks through in one call (it allows 300). */
+/** Blocks that anvil searches in one call (it allows 300). */
 const blocksPerCall = 250;
 
 /**
- * Lists the traces of a range of blocks that come from one of `fromAddress` or, by its mode and, go to one of `toAddress` (reth's and anvil's
- * reading), without the first `after`, at most `count`. A range without a beginning starts at block 0, as in reth.
+ * Lists the traces in a block range that come from one of `fromAddress` or, by its mode and, go to one of `toAddress` (reth's and anvil's
+ * interpretation), skipping the first `after`, at most `count`. A range without a start begins at block 0, as in reth.
  */
 export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
   const [filter] = readParams([filterSchema], params);

@@ -13,7 +13,7 @@ import { PrunedStateError } from "../evm/pruned-state.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
 import { answerTraceFilter } from "./trace-filter.ts";
 
-/** Creates the methods that trace by `callTracer`, and `trace_filter`. */
+/** Creates the methods that trace with `callTracer`, and `trace_filter`. */
 export function createTraceMethods(node: Node): MethodGroup {
   const createBlockMethod = (id: z.ZodType<string>) => async (params: readonly unknown[]) => {
     const [block, given] = readParams([id, tracerOptions], params);
@@ -34,7 +34,9 @@ export function createTraceMethods(node: Node): MethodGroup {
   };
 }
 
-/** @throws {RpcError} -32000 with geth's texts for the genesis, and for a block that is not there. */
+/**
+ * @throws {RpcError} -32000 with geth's texts for the genesis, and for a missing block.
+ */
 async function requireTraceable(node: Node, id: string): Promise<Block> {
   const block = await readBlock(node, id);
   if (block === null) throw new RpcError(errorCode.server, `block ${formatBlockId(id)} not found`);
@@ -64,7 +66,7 @@ async function traceTransaction(node: Node, transaction: Hex, options: CallTrace
   return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
 }
 
-/** Runs the transaction again if the state before it is still there; otherwise takes the kept traces. */
+/** Reruns the transaction if the state before it is still available; otherwise uses the retained traces. */
 async function runAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
   try {
     return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
@@ -86,19 +88,19 @@ async function traceCall(node: Node, call: Call, block: z.output<typeof stateBlo
   const { stateOverrides, blockOverrides } = options;
   const overrides = { stateOverrides, blockOverrides };
   const frame = await withGethHalts(node, traced, { call, block, overrides });
-  // Geth shows the gas that the call was given, anvil what is left of it when the call begins.
+  // Geth shows the gas given to the call, anvil the gas left when the call starts.
   const given = BigInt(frame.gas) + BigInt(computeIntrinsicGas({ to: call.to, data: call.input ?? call.data }));
   return { ...frame, gas: call.gas ?? `0x${given.toString(16)}` };
 }
 
 const tracerConfig = z.strictObject({
-  /** Leaves the calls within a call out. */
+  /** Omits nested calls. */
   onlyTopCall: z.boolean().optional(),
-  /** Adds the logs of each call. */
+  /** Includes the logs of each call. */
   withLog: z.boolean().optional(),
 });
 
-/** Geth's trace options; those of the struct logger and of the tracer's run are accepted and mean nothing to `callTracer`. */
+/** Geth's trace options; those of the struct logger and of the tracer's run are accepted, but `callTracer` ignores them. */
 const options = z.strictObject({
   tracer: z.string().optional(),
   tracerConfig: tracerConfig.optional(),
@@ -113,10 +115,9 @@ const options = z.strictObject({
   blockOverrides: z.looseObject({}).optional(),
 });
 
-/** Trace options as a caller gives them. */
+/** Trace options from the caller. */
 const tracerOptions = z.looseObject({}).optional();
 
-/** Options of `callTracer`. */
 type CallTracerOptions = Readonly<{
   tracer: "callTracer";
   tracerConfig: Readonly<{ onlyTopCall?: boolean | undefined; withLog?: boolean | undefined }>;
@@ -125,8 +126,7 @@ type CallTracerOptions = Readonly<{
 }>;
 
 /**
- * Reads trace options. Without a tracer `callTracer` is meant, the only one that the node has (specification, "Debug and trace
- * methods").
+ * Reads trace options. The default is `callTracer`, the node's only tracer (specification, "Debug and trace methods").
  *
  * @throws {RpcError} -32602 for any other tracer, and for options that `callTracer` does not have.
  */

@@ -4,9 +4,9 @@ import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger
 
 /** Result of the comparisons so far. */
 export type LedgerComparison = Readonly<{
-  /** Settlements that the ledger says are settled, and that the chain does not have; `undefined` when the last look failed. */
+  /** Settlements that are settled in the ledger but missing on the chain; `undefined` if the last check failed. */
   mismatches: number | undefined;
-  /** Start of the last look that did not fail, in milliseconds since 1970. */
+  /** Start of the last successful check, in milliseconds since 1970. */
   atMs: number;
 }>;
 
@@ -15,20 +15,20 @@ export type LedgerComparisonOptions = Readonly<{ compareIntervalMs: number }>;
 type Dependencies = WalkDependencies &
   Readonly<{
     log: Logger;
-    /** Whether this process settles; one replica's comparison is enough. */
+    /** Returns whether this process settles; comparison by one replica is enough. */
     isSettler: () => boolean;
   }>;
 
-/** A comparison that runs at intervals. Disposing of it ends that. */
+/** Periodic comparison of the ledger. Disposal stops it. */
 export type ComparedLedger = AsyncDisposable &
   Readonly<{
-    /** `undefined` before the first look that did not fail, and in a replica that does not settle. */
+    /** `undefined` before the first successful check, and in a replica that does not settle. */
     comparison: () => LedgerComparison | undefined;
   }>;
 
 /**
- * Compares the ledger with the chain: each settlement of the last hour has to have a receipt of a transaction that succeeded and shows the
- * transfer. Looks are bounded (`ledger-walk.ts`). It changes nothing: which of the two is right is for a person to say.
+ * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction with the transfer.
+ * Checks are limited in size (`ledger-walk.ts`). Changes nothing: the operator decides which of the two is right.
  */
 export function startLedgerComparison(
   { compareIntervalMs }: LedgerComparisonOptions,
@@ -60,7 +60,7 @@ export function startLedgerComparison(
     if (isSettler()) looking ??= look().finally(() => (looking = undefined));
     else rest();
   };
-  // At once, so that nothing is unknown of a ledger that is right.
+  // Compare immediately, so that the state of a correct ledger is known from the start.
   compare();
   const timer = setInterval(compare, compareIntervalMs).unref();
   return {
@@ -76,7 +76,7 @@ const notOnChain = "the ledger says that a payment is settled, and the chain doe
 const notAtNode =
   "the ledger says that a payment is settled, and the node, whose newest block is older than that, does not have it: the node is behind";
 
-/** Logs each mismatch once, and once more when the node that was behind has caught up and still does not have it. */
+/** Logs each mismatch once, and once more if it persists after a lagging node has caught up. */
 function createReporter(log: Logger): (mismatches: readonly Mismatch[]) => void {
   let logged: ReadonlyMap<Hex, readonly string[]> = new Map();
   return (mismatches) => {

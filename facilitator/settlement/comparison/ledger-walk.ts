@@ -3,12 +3,12 @@ import type { Chain, Head, Receipt } from "../../chain/chain.ts";
 import type { FinishedSettlement, FinishedSettlements, LedgerPlace } from "../ledger/finished-settlements.ts";
 import { showsTransfer } from "../track/diagnosis.ts";
 
-/** A settlement that the ledger has and the chain has not. */
+/** Settlement that is in the ledger but not on the chain. */
 export type Mismatch = FinishedSettlement &
   Readonly<{
-    /** Description of what the chain has instead. */
+    /** Description of what is on the chain instead. */
     found: string;
-    /** The node's newest block is older than the settlement, so that its silence says nothing about the chain. */
+    /** Whether the node's newest block is older than the settlement, so that a missing receipt implies nothing about the chain. */
     isNodeBehind: boolean;
     /** Milliseconds since 1970. */
     foundAtMs: number;
@@ -20,31 +20,33 @@ export type WalkDependencies = Readonly<{
   clock: () => number;
 }>;
 
-/** Result of a look, which began at `atMs` (milliseconds since 1970). */
+/** Result of a check that started at `atMs` (milliseconds since 1970). */
 type Looked = Readonly<{ mismatches: readonly Mismatch[]; atMs: number }>;
 
-/** Goes through what was settled lately, a stretch at each look. */
+/** Iterates over recent settlements, one batch per check. */
 export type LedgerWalk = Readonly<{
-  /** @throws {ChainError | StoreError} when the node or the ledger gave no answer; the next look begins at the same place. */
+  /**
+   * @throws {ChainError | StoreError} when the node or the ledger did not respond; the next check resumes at the same position.
+   */
   look: () => Promise<Looked>;
 }>;
 
-/** Age of the oldest settlement that is compared: a reorganisation, or a node that lost data, shows in what was settled lately. */
+/** Age of the oldest compared settlement: a reorganisation, or a node that lost data, shows up in recent settlements. */
 const windowMs = 3_600_000;
-/** With several nodes behind one URL, one that lags may not have the newest blocks yet. */
+/** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
 const settledLongEnoughMs = 30_000;
-/** Settlements of one look that were not found mismatched before: at the default interval, more than eight a second. */
+/** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
 const walkedMax = 500;
-/** Known mismatches that are looked at again in one look, the longest unchecked first. */
+/** Max known mismatches rechecked per check, the longest unchecked first. */
 const againMax = 100;
-/** Mismatches that are remembered. */
+/** Max known mismatches. */
 const knownMax = 1_000;
-/** Calls made together share one JSON-RPC batch, with the payments' own: so few leave them room. */
+/** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */
 const receiptsAtOnce = 20;
 
 /**
- * Creates a walk through the settlements of the last hour, from the oldest to the newest and again from the oldest. What is found
- * mismatched stays known for an hour from then on, or until the chain has it, so that an alert that waits for minutes sees it that long.
+ * Creates an iterator over the settlements of the last hour, from oldest to newest, then again from the oldest. A mismatch stays known for
+ * an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it that long.
  */
 export function createLedgerWalk({ finished, chain, clock }: WalkDependencies): LedgerWalk {
   let reached: LedgerPlace | undefined;
@@ -77,7 +79,7 @@ async function compare(
   chain: WalkDependencies["chain"],
 ): Promise<readonly Omit<Mismatch, "foundAtMs">[]> {
   if (settlements.length === 0) return [];
-  // Asked before the receipts: a node that catches up meanwhile is then still called behind, and never the other way round.
+  // Read the head before the receipts: a node that catches up in between is then still reported as behind, never the reverse.
   const head = await chain.head();
   const mismatched: Omit<Mismatch, "foundAtMs">[] = [];
   for (let at = 0; at < settlements.length; at += receiptsAtOnce) {
@@ -91,15 +93,15 @@ async function compare(
   return mismatched;
 }
 
-/** Describes what the chain lacks of a settlement; `undefined` if it has all. */
+/** Describes what the chain lacks for a settlement; `undefined` if nothing. */
 function describeLack(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
   if (receipt === undefined) return "no receipt";
   if (receipt.status !== 1) return "a transaction that was reverted";
-  // The settlement's transaction may be a stranger's who carried out the same authorization; its transfer stands in it just so.
+  // The settlement's transaction may be a third party's that executed the same authorization; it contains the same transfer.
   return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
 }
 
-/** Whether the node is behind: one that was started over from older data has no receipt of what it has yet to see. */
+/** Returns whether the node is behind: a node restarted from older data has no receipts for blocks that it has not reached yet. */
 function isBehind({ finishedAtMs }: FinishedSettlement, receipt: Receipt | undefined, head: Head): boolean {
   return receipt === undefined && head.timestamp * 1_000 < finishedAtMs;
 }

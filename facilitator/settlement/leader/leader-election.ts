@@ -6,22 +6,22 @@ import { createLeaseDeadline, type LeaseClaim, leaseTrustMs } from "./settler-le
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 
-/** A candidate settles by what this replica sees of the shared ledger. */
+/** Dependencies of a candidate, which settles from this replica's view of the shared ledger. */
 export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> &
   Readonly<{ shared: Pick<SharedLedger, "lease" | "inTerm"> }>;
 
-/** This replica's readiness to settle: it does so whenever no other one does. Disposing of it ends the term, if it has one. */
+/** This replica as a candidate for settling: it settles whenever no other replica does. Disposal ends its current term, if any. */
 export type Candidate = AsyncDisposable &
   Readonly<{
-    /** The term under way here; undefined while another replica settles. */
+    /** Current term of this replica; undefined while another replica settles. */
     term: () => Term | undefined;
     readiness: () => ReadinessCheck;
   }>;
 
-/** A quarter of a term's life: two renewals may fail. */
+/** A quarter of a term's lifetime, so that two renewals may fail. */
 const renewIntervalMs = 1_000;
 
-/** Begins to settle when nobody does, and stands ready otherwise. */
+/** Starts to settle when no other replica does, and stands by otherwise. */
 export function startCandidate(options: SettlingOptions, dependencies: CandidateDependencies): Candidate {
   const { shared, log } = dependencies;
   const { lease } = shared;
@@ -43,7 +43,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
       while (isMine && !stop.signal.aborted && !begun.over.aborted) {
         await pause.wait(renewIntervalMs);
         if (stop.signal.aborted || begun.over.aborted) break;
-        // Without an answer the term goes on for now; the deadline ends it before another replica may begin one.
+        // Without a response the term continues; the deadline ends it before another replica may start one.
         isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
     } finally {
@@ -96,10 +96,10 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   };
 }
 
-/** Queries the database, and notices whether it answers. */
+/** Creates functions that query the database and track whether it responds. */
 function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
-  /** Returns the result of the work; undefined if the database can't be used now. */
+  /** Returns the result of the work; undefined if the database is unavailable. */
   const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
@@ -114,7 +114,7 @@ function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
       return undefined;
     }
   };
-  /** The same for a lease, whose deadline moves when it is given. */
+  /** Same as `runQuery` for a lease; extends its deadline when granted. */
   const runClaim = async <T>(claim: LeaseClaim, work: () => Promise<T>, isMine: (said: T) => boolean) => {
     const said = await runQuery(work);
     if (said !== undefined && isMine(said)) claim.confirm();

@@ -3,24 +3,24 @@ import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
 import type { Recorded } from "../settlement.ts";
 import type { Requests } from "./requests.ts";
 
-/** Record of a settlement that ended. */
+/** Record of an ended settlement. */
 export type EndedRecord = Exclude<Recorded, { state: "begun" }>;
 
-/** A settlement that somebody in this process waits for. */
+/** Settlement awaited by a caller in this process. */
 export type Watched = Readonly<{
-  /** Record at the end, or `gone` if there is none any more. Never rejects. */
+  /** Final record, or `gone` if it no longer exists. Never rejects. */
   ended: Promise<EndedRecord | "gone">;
   /** Its newest known transaction. */
   transaction: () => Hex | undefined;
-  /** Waits no longer. */
+  /** Stops waiting. */
   leave: () => void;
 }>;
 
-/** Looks for the outcomes of all settlements that this process waits for, with one question at a time. */
+/** Polls for the outcomes of all settlements awaited in this process, with one query at a time. */
 export type OutcomeWatch = AsyncDisposable &
   Readonly<{
     watch: (id: Hex) => Watched;
-    /** Number of waits. */
+    /** Returns the number of waits. */
     size: () => number;
   }>;
 
@@ -34,7 +34,7 @@ type Entry = {
 type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random"> &
   Readonly<{ requests: Pick<Requests, "states"> }>;
 
-/** Creates a watch that sends nothing while nobody waits. */
+/** Creates a watch that sends no queries while no caller waits. */
 export function createOutcomeWatch(
   { intervalMs }: Readonly<{ intervalMs: number }>,
   { requests, ...dependencies }: OutcomeWatchDependencies,
@@ -51,7 +51,7 @@ export function createOutcomeWatch(
     entry.end(recorded ?? "gone");
   };
   const look = async (): Promise<void> => {
-    // Only those that were there before the question: what is requested meanwhile may be too new for the answer.
+    // Only entries from before the query; later ones may be too new for its result.
     const requested = [...entries];
     const states = await requests.states(requested.map(([id]) => id));
     for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));

@@ -4,30 +4,30 @@ import { toAuthorizationKey, settlementColumns, toSettlementRow, toRecorded, toS
 import type { Recorded, Settlement } from "../settlement.ts";
 
 /**
- * The table of settlements as the place where replicas meet: any of them requests a settlement and watches it, the one that settles
- * finds it there. Any method throws `StoreError` when the database can't be used now.
+ * Settlement table through which replicas communicate: any replica requests a settlement and watches it, and the settling replica picks it
+ * up. Any method throws `StoreError` when the database is unavailable.
  */
 export type Requests = Readonly<{
   /**
-   * Requests a settlement, which makes the one who asks its owner; asking again changes nothing. False when another payment has the
-   * same authorization nonce.
+   * Requests a settlement and makes the caller its owner; repeated requests have no effect. Returns false when another payment has the same
+   * authorization nonce.
    */
   add: (settlement: Settlement) => Promise<boolean>;
-  /** Reads the records of settlements, with the newest transaction of each; settlements without a record are left out. */
+  /** Reads the records of settlements, with the newest transaction of each; omits settlements without a record. */
   states: (ids: readonly Hex[]) => Promise<ReadonlyMap<Hex, Recorded>>;
-  /** Returns the reason for which the last request for a settlement was declined, if one was. */
+  /** Returns why the last request for a settlement was declined, if it was. */
   unsentReason: (id: Hex) => Promise<string | undefined>;
 }>;
 
-/** Requests as the one replica that settles handles them. */
+/** Requests as handled by the settling replica. */
 export type LeaderRequests = Readonly<{
-  /** Settlements that were requested and have no transaction yet, oldest first. */
+  /** Returns requested settlements without a transaction, oldest first. */
   waiting: (countMax: number) => Promise<readonly Settlement[]>;
-  /** Withdraws a request that could not be sent, and records why. Nothing was sent, and nothing will be until it is requested again. */
+  /** Withdraws a request that could not be sent, and records why. Nothing was sent, and nothing will be sent until it is requested again. */
   decline: (id: Hex, message: string) => Promise<void>;
 }>;
 
-/** `guard` runs first when a request is declined, which only the replica that settles may. */
+/** Dependencies of requests. `guard` runs first when a request is declined, which only the settling replica may do. */
 export type RequestsDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;
@@ -48,7 +48,7 @@ const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'be
 const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
     AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
 
-/** Between two statements a request may be declined, this often at most. */
+/** Max insert attempts, because a request may be declined between two statements. */
 const insertAttemptsMax = 3;
 
 const withdrawSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
@@ -57,7 +57,7 @@ const withdrawSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND 
 const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
 
-/** Creates the requests for settlements on one chain. */
+/** Creates the settlement requests of one chain. */
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: RequestsDependencies,
@@ -71,7 +71,7 @@ export function createRequests(
         const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (found.some(({ id }) => id === settlement.id)) return true;
         if (found.length > 0) return false;
-        // What was in the way has been declined since: nobody else wants the authorization, and it is free.
+        // The conflicting request has been declined since; the authorization is free.
       }
       throw new StoreError("requests for this settlement come and go; settle it again");
     },

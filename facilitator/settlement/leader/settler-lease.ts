@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import type { Pause } from "#daemon/time.ts";
 
-/** This replica is not the one that settles any more; what it was about to write is not written. */
+/** This replica no longer settles; the pending write is not executed. */
 export class TermEndedError extends Error {
   override readonly name = "TermEndedError";
   readonly code = "term_ended";
@@ -13,36 +13,36 @@ export class TermEndedError extends Error {
 }
 
 /**
- * The right to settle on a chain, which one replica has at a time, for a term. It lasts as long as it is renewed, by the database's
- * clock. Each term has a higher number than the one before it, and every write of the one that settles locks the lease and compares
- * that number: a replica that was cut off and comes back can write nothing once another has begun its term.
+ * Exclusive right of one replica to settle on a chain, for a term. It lasts as long as it is renewed, by the database's clock. Each term
+ * has a higher number than the previous one, and every write of the settling replica locks the lease and compares that number: a replica
+ * that was cut off and returns can write nothing once another has started its term.
  */
 export type SettlerLease = Readonly<{
-  /** Begins a term if nobody has one, and returns its number. */
+  /** Starts a term if there is no current one, and returns its number. */
   acquire: () => Promise<number | undefined>;
-  /** False when the term is over. */
+  /** Returns false when the term is over. */
   renew: (term: number) => Promise<boolean>;
-  /** Ends the term, so that another replica need not wait for its time to pass. */
+  /** Ends the term, so that another replica need not wait for its expiry. */
   release: (term: number) => Promise<void>;
 }>;
 
-/** Keeps the writes of a term from being made after it. */
+/** Prevents a term's writes after its end. */
 type TermGuard = Readonly<{
   /** @throws {TermEndedError} from the check, when the term is over. */
   guard: (term: number) => (connection: SqlConnection) => Promise<void>;
 }>;
 
-/** Time that a term outlives its last renewal, by the database's clock. */
+/** Lifetime of a term after its last renewal, by the database's clock. */
 export const termLifeMs = 4_000;
 
 /**
- * Time for which a replica trusts a renewal, by its own clock, from before it requested it: less than the term's life,
- * so that a leader that can't renew has ended its term when another one begins. Holds for a process that runs, and
- * whose clock is not slower than the database's by an eighth. For one that was stopped there is the guard.
+ * Time for which a replica trusts a renewal, by its own clock, from before the request. It is shorter than the term's lifetime, so that a
+ * leader that can't renew has ended its term when another one starts. This assumes a running process whose clock is at most an eighth
+ * slower than the database's. The guard covers a suspended process.
  */
 export const leaseTrustMs = 3_500;
 
-/** Creates the lease of one chain for this process. */
+/** Creates this process's lease of one chain. */
 export function createSettlerLease(
   { chainId }: Readonly<{ chainId: number }>,
   { store }: Readonly<{ store: SqlStore }>,
@@ -70,18 +70,18 @@ export function createSettlerLease(
   };
 }
 
-/** One question to the database that begins or renews a term. */
+/** Database query that starts or renews a term. */
 export type LeaseClaim = Readonly<{
-  /** The database agreed: the lease may be trusted from the moment at which it was queried. */
+  /** The database agreed: the lease is valid from the time of the query. */
   confirm: () => void;
-  /** It did not, or nobody knows: what was trusted before is still. */
+  /** The database declined, or its response is unknown: the earlier deadline stays valid. */
   drop: () => void;
 }>;
 
-/** Deadline until which a replica may trust its lease. It counts from before each question, since nobody knows when the database answered it. */
+/** Deadline until which a replica may trust its lease. It counts from before each query, because the time at which the database executed it is unknown. */
 export type LeaseDeadline = Disposable & Readonly<{ claim: () => LeaseClaim }>;
 
-/** Creates a deadline that has not begun. `onPassed` is called when a lease was not renewed in time. */
+/** Creates an inactive deadline. `onPassed` is called when a lease is not renewed in time. */
 export function createLeaseDeadline(
   { trustMs }: Readonly<{ trustMs: number }>,
   { pause, onPassed }: Readonly<{ pause: Pause; onPassed: () => void }>,

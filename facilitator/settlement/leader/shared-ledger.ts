@@ -4,10 +4,10 @@ import { createOwnership, type Ownership } from "../ownership.ts";
 import { createRequests, type LeaderRequests, type Requests } from "./requests.ts";
 import { createSettlerLease, type SettlerLease } from "./settler-lease.ts";
 
-/** Ledger and requests of the leader of one term; every write throws `TermEndedError` once the term is over. */
+/** Ledger and requests of one term's leader; every write throws `TermEndedError` once the term is over. */
 export type TermLedger = Readonly<{ ledger: Ledger; requests: LeaderRequests }>;
 
-/** A ledger that replicas share, as one of them sees it. Any method throws `StoreError` when the database can't be used now. */
+/** One replica's view of a shared ledger. Any method throws `StoreError` when the database is unavailable. */
 export type SharedLedger = Readonly<{
   requests: Requests;
   ownership: Ownership;
@@ -16,7 +16,7 @@ export type SharedLedger = Readonly<{
   inTerm: (term: number) => TermLedger;
 }>;
 
-/** Opens the ledger of one chain for this replica, over a store that has its tables. */
+/** Creates this replica's ledger of one chain on a store that has its tables. */
 export function createSharedLedger(
   options: Readonly<{ chainId: number }>,
   dependencies: Readonly<{ store: SqlStore; clock: () => number }>,

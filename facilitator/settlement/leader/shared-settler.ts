@@ -20,20 +20,19 @@ export type SharedSettlerDependencies = Readonly<{
   requests: Pick<Requests, "add" | "states" | "unsentReason">;
   watch: OutcomeWatch;
   ownership: Ownership;
-  /** Whether the chain would take the payment now. */
+  /** Returns whether the chain would accept the payment now. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-  /** Notifies the part of this process that settles, if it does. */
+  /** Notifies the settling part of this process, if there is one. */
   onRequest: () => void;
   clock: () => number;
   pause: Pause;
-  /** Aborts when the process is to stop. */
+  /** Aborts when the process is stopping. */
   signal: AbortSignal;
 }>;
 
 /**
- * Creates the settler of a replica: it judges a payment, puts it on record as requested, and waits for the outcome to be on
- * record, whichever replica brings it about. What is on record is settled even if this process ends meanwhile, so a caller
- * who can't be given the outcome is answered `pending`.
+ * Creates the settler of a replica: it checks a payment, records it as requested, and waits until the outcome is recorded by any replica.
+ * Recorded requests are settled even if this process exits meanwhile, so a caller whose outcome is not available gets `pending`.
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;
@@ -53,7 +52,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
           }
           onRequest();
         } else {
-          // Another replica may have settled it between the two questions; then the chain refuses what has been paid.
+          // Another replica may have settled it between the two queries; the chain then rejects an already paid payment.
           state = await onRecord(payment);
           if (state === undefined) return { state: "refused", refusal };
         }
@@ -63,8 +62,8 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
         return answerFor({ id, answer: state, caller, isOwner }, ownership);
       const answer = await waitFor(payment, options, dependencies);
       if (answer === "gone") return answerDeclined(payment, dependencies);
-      // A request that could not be sent goes off record, and whoever asks next owns it: what counts is whose the outcome is. While
-      // there is none, somebody else owns it only if it is on record.
+      // A request that could not be sent is removed from the record, and the next caller owns it: what matters is the owner of the outcome.
+      // Until there is one, another caller owns it only if it is recorded.
       const isTheirs =
         answer.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
@@ -88,7 +87,7 @@ async function waitFor(
   }
 }
 
-/** Answers a request that was declined: by now the chain may refuse the payment, because the payer's others have spent what there was. */
+/** Responds to a declined request: by now the chain may reject the payment, because the payer's other payments have spent the balance. */
 async function answerDeclined(
   payment: SignedPayment,
   { requests, check }: SharedSettlerDependencies,
@@ -100,8 +99,8 @@ async function answerDeclined(
 }
 
 /**
- * Starts the engine of one of several replicas. Each takes payments, judges them and reports their outcome; one at a time settles for
- * all, because the signer's nonces follow one another, and the next one takes over when it is gone. They meet in the database only.
+ * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
+ * all, because the signer's nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
 export function startSharedEngine(
   options: SettlingOptions,

@@ -11,25 +11,24 @@ import type { LeaderRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
 import type { TermLedger } from "./shared-ledger.ts";
 
-/** The ledger and requests of one term write only while it is in force; all else outlives it. */
+/** Dependencies of a term. Its ledger and requests write only while it is active; everything else outlives it. */
 export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> & TermLedger;
 
 /**
- * A time in which this replica settles. It begins with what the database has and keeps nothing beyond it; so when a write fails with
- * an outcome that is not known, the term is over, and the next one, here or in another replica, begins by reading.
+ * Period in which this replica settles. It starts from the database's state and retains nothing beyond it; so when a write fails with an
+ * unknown outcome, the term ends, and the next one, here or in another replica, starts by reading.
  */
 export type Term = AsyncDisposable &
   Readonly<{
     settling: Settling;
-    /** Aborts when the term can't go on. */
+    /** Aborts when the term can't continue. */
     over: AbortSignal;
-    /** Looks for requests at once. */
+    /** Checks for requests immediately. */
     wake: () => void;
-    /** Ends the term without its lease: nothing more is written. */
+    /** Ends the term without releasing its lease; nothing more is written. */
     lose: () => void;
   }>;
 
-/** Begins a term. */
 export async function startLeaderTerm(options: SettlingOptions, dependencies: LeaderTermDependencies): Promise<Term> {
   const { log } = dependencies;
   const end = new AbortController();
@@ -42,7 +41,7 @@ export async function startLeaderTerm(options: SettlingOptions, dependencies: Le
     if (isFault(error)) lose();
   };
   const write = async <T>(work: () => Promise<T>): Promise<T> => {
-    // Of what was written last nobody may know whether it was: to write more would be to guess.
+    // The outcome of the last write is unknown, so another write would rely on a guess.
     if (isLost) throw new TermEndedError();
     try {
       return await work();
@@ -57,7 +56,7 @@ export async function startLeaderTerm(options: SettlingOptions, dependencies: Le
   const chain: Chain = {
     ...dependencies.chain,
     send: async (raw) => {
-      // What is about to be sent may be withdrawn by a write whose answer was lost.
+      // A write with a lost response may have withdrawn the transaction about to be sent.
       if (isLost) throw new TermEndedError();
       return dependencies.chain.send(raw);
     },
@@ -81,7 +80,7 @@ function isFault(error: unknown): boolean {
   return error instanceof StoreError || error instanceof TermEndedError;
 }
 
-/** Runs a question to the ledger, unless the term was lost, and notices when it is. */
+/** Runs a ledger query unless the term is lost, and detects its loss. */
 type Write = <T>(work: () => Promise<T>) => Promise<T>;
 
 function guardWrites(write: Write, ledger: Ledger): Ledger {
@@ -99,13 +98,13 @@ function guardWrites(write: Write, ledger: Ledger): Ledger {
 type IntakeDependencies = LeaderTermDependencies &
   Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
 
-/** Takes requests from the database into the queue of the signer, and reports to the database those that could not be sent. */
+/** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
   const { requests, settling, onFault, over, log } = dependencies;
   const { book, funds, submitter } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
   const pause = createWakeablePause(dependencies.pause);
-  /** Declined, and not noted yet: still on record as if nobody had seen them. */
+  /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
   const leaving = new Set<Hex>();
 
   const declineUnsent = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
@@ -132,7 +131,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
     const before = new Set(book.all().map(({ settlement }) => settlement.id));
     const room = inFlightMax - before.size;
     if (room <= 0) return;
-    // A request that this process knew before it asked may have been sent since: the answer can be older than that.
+    // Skip requests that this process knew before the query: they may have been sent since, and the result may be older.
     for (const settlement of await requests.waiting(room + before.size)) {
       const { id } = settlement;
       if (before.has(id) || leaving.has(id)) continue;

@@ -12,33 +12,33 @@ import {
 } from "./rows.ts";
 import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../settlement.ts";
 
-/** A settlement and the transaction that is about to be sent for it. */
+/** Settlement and the transaction about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
- * The journal of settlements on one chain. What is written is on disk when a promise resolves, whatever happens to the process
- * or the machine afterwards. At most one settlement at a time can be under way or settled for one authorization nonce. Any method
- * throws `StoreError` when the database can't be used now.
+ * Journal of settlements on one chain. Writes are durable on disk when a promise resolves, even if the process or machine crashes
+ * afterwards. At most one settlement per authorization nonce can be in flight or settled. Any method throws `StoreError` when the database
+ * is unavailable.
  */
 export type Ledger = Readonly<{
   progress: (id: Hex) => Promise<Recorded | undefined>;
-  /** Whether another payment than `settlement` has used, or is about to use, the same authorization nonce. */
+  /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
   hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => Promise<boolean>;
-  /** Notes transactions before they are sent, all of them or none. */
+  /** Records transactions before they are sent, atomically. */
   begin: (begun: readonly Begun[]) => Promise<void>;
-  /** Notes outcomes, all of them or none. */
+  /** Records outcomes, atomically. */
   finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
-  /** Forgets a transaction that no node took, and its settlement if it has no other. */
+  /** Deletes a transaction that no node accepted, and its settlement if it has no other transaction. */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
-  /** Forgets settlements that were finished before the time given, the oldest first, `max` at most. Returns how many those were. */
+  /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
   prune: (beforeMs: number, max: number) => Promise<number>;
 }>;
 
 export type LedgerDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;
-  /** Runs first in every transaction that begins, finishes or withdraws; what it throws keeps the transaction from happening. */
+  /** Runs first in every transaction that begins, finishes or withdraws; throwing aborts the transaction. */
   guard: (connection: SqlConnection) => Promise<void>;
 }>;
 
@@ -50,7 +50,7 @@ const rivalSql = `SELECT 1 AS rival FROM settlement
 
 const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 
-// Each transaction of a settlement offers more than the one before it, whatever the clock was set to meanwhile.
+// Order by fee: each transaction of a settlement offers more than the previous one, even if the clock changed meanwhile.
 const attemptsSql = `SELECT attempt.* FROM attempt
   JOIN settlement ON settlement.chain_id = attempt.chain_id AND settlement.id = attempt.settlement_id
   WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY length(attempt.max_fee_per_gas), attempt.max_fee_per_gas`;
@@ -63,7 +63,7 @@ const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state
 const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELECT chain_id, id FROM settlement
   WHERE state <> 'begun' AND finished_at_ms < $1 ORDER BY finished_at_ms LIMIT $2)`;
 
-/** Creates the ledger of one chain over a store that has its tables. */
+/** Creates the ledger of one chain on a store that has its tables. */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard }: LedgerDependencies,
@@ -108,7 +108,7 @@ async function insertBegun(connection: SqlConnection, chainId: number, begun: re
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
-/** Notes outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */
+/** Records outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */
 async function updateFinished(
   connection: SqlConnection,
   chainId: number,
@@ -126,7 +126,7 @@ async function updateFinished(
       FROM (VALUES ${formatValues(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
     [...values, nowMs, chainId],
   );
-  // One verification of a payment that has an outcome says no more than none.
+  // For a payment with an outcome, a single verification is equivalent to none.
   const ids = [...outcomes.keys()];
   const names = ids.map((_, index) => `$${index + 2}`).join(", ");
   await connection.change(`DELETE FROM verification WHERE chain_id = $1 AND times = 1 AND id IN (${names})`, [

@@ -5,21 +5,22 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
-/** Place of a ledger, and whether the next process of the facilitator opens it while this one still has it. */
+/** Location of a ledger, and whether the facilitator's next process opens it while this one still uses it. */
 export type LedgerPlace = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
   PostgresSettings;
 
-/** A store with the ledger's tables; `isShared` when other processes may have it as well. */
+/** Store with the ledger's tables; `isShared` if other processes may use it as well. */
 type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
 /** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**
- * Opens the database that the settings name: PostgreSQL, which replicas share, or a SQLite file, which is kept from every other
- * process: two that settle on their own with one signer would give out the same nonces. Processes that are handed over share it as replicas do.
+ * Opens the configured database: PostgreSQL, which replicas share, or a SQLite file, which is locked against every other process, because
+ * two independent settlers with one signer would assign the same nonces. During a hot restart, both processes share the file as replicas
+ * do.
  *
- * @throws {StartupError} when both are named, or the one that is can't be used.
+ * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openLedgerStore(
   { path, url, isHandedOver = false, ...limits }: LedgerPlace,
@@ -31,7 +32,7 @@ export async function openLedgerStore(
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
   }
-  // Loaded only when it is used: a start with SQLite does not pay for it.
+  // Lazy import, so that a start with SQLite does not pay for it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
   const place = { url, setting: nameSetting("url"), schema: "gatehouse_facilitator" };
   const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });

@@ -4,12 +4,12 @@ import type { Ownership } from "../ownership.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * Time that a note of a verified payment outlives its last verification while no settlement of it is on record. A seller settles when
- * its work is done; one that works for longer may get a success for each of several copies.
+ * Lifetime of a verified payment's note after its last verification, while no settlement of it is recorded. A seller settles when its work
+ * is done; a seller that works for longer may get a success for each of several copies.
  */
 export const noteLifeMs = 3_600_000;
 
-/** Most rows that one step forgets, on the thread that serves payments, and the time that it has until the next one. */
+/** Max rows deleted in one step, on the thread that serves payments, and the pause until the next step. */
 export const retentionStep = { rowsMax: 500, pauseMs: 10 };
 
 export const retentionIntervalMs = 600_000;
@@ -25,8 +25,8 @@ export type RetentionDependencies = Readonly<{
 }>;
 
 /**
- * Forgets settlements that were finished long ago, and notes of payments that nobody settled, now and every ten minutes. Disposing of it
- * ends that after the step that is being made.
+ * Deletes settlements that finished long ago, and notes of payments that were never settled, now and every ten minutes. Disposal stops
+ * after the current step.
  */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,

@@ -3,7 +3,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
-/** Returns the key of an authorization. Addresses are kept in lower case, so that equal ones are equal. */
+/** Returns the key of an authorization. Addresses are lowercase, so that equal addresses compare equal. */
 export function toAuthorizationKey({
   asset,
   payer,
@@ -12,7 +12,7 @@ export function toAuthorizationKey({
   return [asset.toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];
 }
 
-/** Converts a begun settlement to a row of table `settlement`, in the order of `settlementColumns`. */
+/** Converts a started settlement to a row of table `settlement`, in the order of `settlementColumns`. */
 export function toSettlementRow(chainId: number, settlement: Settlement): readonly SqlValue[] {
   const { id, payTo, amount, validBefore, callData, begunAtMs, owner = null } = settlement;
   const [asset, payer, nonce] = toAuthorizationKey(settlement);
@@ -20,7 +20,7 @@ export function toSettlementRow(chainId: number, settlement: Settlement): readon
   return [chainId, id, asset, payer, payTo, ...texts, begunAtMs, "begun", owner];
 }
 
-/** Columns that {@link toSettlementRow} gives. */
+/** Columns returned by {@link toSettlementRow}. */
 export const settlementColumns =
   "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
@@ -31,11 +31,11 @@ export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attemp
   return [chainId, settlementId, hash, signer, nonce, rawTransaction, ...fees, signedAtMs];
 }
 
-/** Columns that {@link toAttemptRow} gives. */
+/** Columns returned by {@link toAttemptRow}. */
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
 
-/** Reads the state of a settlement. Column `newest`, where it was requested, is the transaction of one that is under way. */
+/** Reads the state of a settlement. Column `newest`, if selected, is the transaction of an in-flight settlement. */
 export function toRecorded(row: SqlRow): Recorded {
   const owner = toOwner(row);
   if (row["state"] === "begun") {

@@ -1,10 +1,10 @@
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 
-/** Counts the notes of one payer. */
+/** Supports counting the notes of one payer. */
 const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
    CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
 
-/** Schema of the settlement ledger in SQLite; append only. Amounts are decimal text, because they may exceed 64 bits. */
+/** SQLite schema of the settlement ledger; append-only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (
      chain_id INTEGER NOT NULL,
@@ -42,7 +42,7 @@ export const sqliteLedgerMigrations: Migrations = [
      FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    ) STRICT;
    CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
-  // What was settled before owners were known may have paid for something: it is closed. What is under way goes to who asks first.
+  // Settlements from before owners were recorded may have paid for something, so they are closed. In-flight ones go to the first caller.
   `ALTER TABLE settlement ADD COLUMN owner TEXT;
    UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
   `CREATE TABLE verification (
@@ -54,7 +54,7 @@ export const sqliteLedgerMigrations: Migrations = [
      PRIMARY KEY (chain_id, id, owner)
    ) STRICT;
    CREATE INDEX verification_by_time ON verification (at_ms)`,
-  // What replicas need, for two processes of which one takes the other's place.
+  // Replica tables, for two processes during a hot restart.
   `CREATE TABLE unsent (
      chain_id INTEGER NOT NULL,
      id TEXT NOT NULL,
@@ -72,8 +72,8 @@ export const sqliteLedgerMigrations: Migrations = [
 ];
 
 /**
- * The same tables in PostgreSQL; append only. A settlement that is begun and has no attempt is
- * a request, for whichever replica settles. `unsent` says why a request came to nothing. `settler` has who settles on a chain.
+ * The same tables in PostgreSQL; append-only. A started settlement without an attempt is a request, for whichever replica settles. `unsent`
+ * records why a request failed. `settler` records which replica settles on a chain.
  */
 export const postgresLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (

@@ -1,27 +1,27 @@
 /**
- * The transaction nonces of one account, given out here rather than asked of the node for each transaction, so that any number of
- * transactions can be on their way at once. Synchronous, so that no two callers can get the same nonce.
+ * Transaction nonces of one account, assigned locally rather than queried from the node for each transaction, so that any number of
+ * transactions can be in flight. Synchronous, so that no two callers can get the same nonce.
  */
 export type Nonces = Readonly<{
-  /** The lowest nonce that the chain has not used and no transaction of ours holds. */
+  /** Returns the lowest nonce that neither the chain nor our own transactions have used. */
   acquire: () => number;
-  /** Marks a nonce as used by a transaction that may be on its way. */
+  /** Marks a nonce as used by a transaction that may have been sent. */
   hold: (nonce: number) => void;
-  /** Gives a nonce back whose transaction certainly went nowhere. */
+  /** Releases a nonce whose transaction was certainly not broadcast. */
   release: (nonce: number) => void;
-  /** Sets the chain's next nonce. Nonces below it are gone; a chain that went back makes lower ones free again. */
+  /** Sets the chain's next nonce. Nonces below it are used; if the chain went back, the lower ones become free again. */
   rebase: (next: number) => void;
-  /** Sets the next nonce of the chain and its pool. None held below it is given up: a pool may yet lose what has it. */
+  /** Sets the next nonce of the chain and its pool. Keeps held nonces below it, because the pool may still drop their transactions. */
   startFrom: (next: number) => void;
-  /** Sets the chain's next nonce and frees all from there on: what had them is to be signed again. */
+  /** Sets the chain's next nonce and frees all nonces from there on; their transactions must be signed again. */
   reset: (next: number) => void;
-  /** Whether any transaction may be on its way. */
+  /** Returns whether any transaction may be in flight. */
   anyHeld: () => boolean;
-  /** The next nonce that `acquire` would return. */
+  /** Returns the next nonce that `acquire` would return. */
   next: () => number;
 }>;
 
-/** Creates the nonces of an account that has sent nothing yet. */
+/** Creates the nonces of an account that has sent no transactions. */
 export function createNonces(): Nonces {
   const held = new Set<number>();
   let floor = 0;

@@ -20,17 +20,17 @@ export type SendDependencies = SigningDependencies &
     log: Logger;
   }>;
 
-/** Result of sending a batch: the number of transactions signed, and the jobs that need another one at once. */
+/** Result of sending a batch: the number of signed transactions, and the jobs that immediately need another one. */
 export type SentBatch = Readonly<{ signed: number; again: readonly Job[] }>;
 
-/** A settlement may meet foreign transactions at its nonce this often before it is left to the tracker. */
+/** Max foreign transactions that a settlement may encounter at its nonce before it is left to the tracker. */
 const foreignNoncesMax = 5;
 
 /**
- * Creates the function that signs, journals and sends a batch, in this order: whatever the process dies of afterwards, the journal
- * knows each transaction that may be on its way. It requests another transaction where the nonce turned out to be taken.
+ * Creates the function that signs, journals and sends a batch, in this order, so that after any crash the journal has each transaction that
+ * may have been sent. It requests another transaction if the nonce was taken.
  *
- * @throws {ChainError} from the function when fees or nonce can't be had; nothing was signed then.
+ * @throws {ChainError} from the function when fees or nonce are unavailable; nothing was signed.
  */
 export function createSendBatch(
   options: SigningOptions,
@@ -41,7 +41,7 @@ export function createSendBatch(
   return async (jobs) => {
     const nextNonce =
       noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
-    // A payment that another replica judged, or of which the estimate was forgotten, has none here.
+    // No estimate exists for a payment that another replica checked, or whose estimate was evicted.
     const unknown = jobs.filter(
       ({ entry }) => entry.attempts.length === 0 && gas.find(entry.settlement.id) === undefined,
     );
@@ -92,7 +92,7 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
   }
 }
 
-/** Handles a transaction that the node did not take. Returns whether its job needs another one, because its nonce is someone else's. */
+/** Handles a transaction that the node did not accept. Returns whether its job needs another one, because its nonce was used by a foreign transaction. */
 async function handleUntaken(
   { job: { entry, replaced }, attempt, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
@@ -129,10 +129,10 @@ async function handleUntaken(
   return false;
 }
 
-/** A transaction to be made: with its own nonce, or in the place of an older one. */
+/** Transaction to create: with its own nonce, or as a replacement of an older one. */
 export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;
 
-/** A job with its signed transaction, and the time since which the one before it offers its fee. */
+/** Job with its signed transaction, and the time since which the previous transaction has offered its fee. */
 type SignedJob = Readonly<{ job: Job; attempt: Attempt; pricedBeforeMs: number }>;
 
 /** Chain and fee limits of the transactions to sign. */
@@ -149,10 +149,7 @@ type SigningDependencies = Readonly<{
   clock: () => number;
 }>;
 
-/**
- * Signs a transaction for each job that still wants one. A settlement that was sent before offers more than before, because its
- * older transaction may still be in a pool.
- */
+/** Signs a transaction for each job that still needs one. A resent settlement offers more than before, because its older transaction may still be in a pool. */
 function signBatch(
   jobs: readonly Job[],
   now: Fees,
@@ -177,8 +174,8 @@ function signBatch(
 }
 
 /**
- * Chooses the gas limit of a settlement's next transaction: that of the one before it, the most where that one ran out, and at first what the
- * estimate says. Without an estimate, because the payment would fail by now, it gets the most, and its diagnosis finds out why it fails.
+ * Chooses the gas limit of a settlement's next transaction: the previous one's, the max if that ran out, and initially the estimate.
+ * Without an estimate, because the payment would now fail, it gets the max, and its diagnosis determines the reason.
  */
 function chooseGasLimit(
   { settlement, attempts, lackedGas }: InFlight,

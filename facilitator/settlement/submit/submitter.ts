@@ -6,24 +6,24 @@ export type SubmitterDependencies = Readonly<{
   book: InFlightBook;
   log: Logger;
   sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
-  /** Called when transactions were sent, so that somebody looks for their receipts. */
+  /** Called when transactions were sent, to trigger the check for receipts. */
   onSent: () => void;
 }>;
 
 /**
- * The one queue of a signing account: all its nonces are given out here. What waits while a batch is on its way goes into the
- * next one, with one write to the journal and one request.
+ * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while a batch is in flight go into the next one,
+ * with one journal write and one request.
  */
 export type Submitter = Readonly<{
-  /** Queues a settlement for a transaction with its own nonce. */
+  /** Queues a settlement for a new transaction with its own nonce. */
   submit: (entry: InFlight) => void;
-  /** Queues a settlement's newest transaction to be replaced at the same nonce, with a higher fee. */
+  /** Queues the replacement of a settlement's newest transaction at the same nonce, with a higher fee. */
   replace: (entry: InFlight) => void;
-  /** Resolves when nothing is queued or being sent. */
+  /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
 
-/** Creates the submitter of one signing account. Its queue is bounded by the settlements that may be in flight. */
+/** Creates the submitter of one signing account. Its queue is limited by the max in-flight settlements. */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,
   { book, log, sendBatch, onSent }: SubmitterDependencies,
@@ -39,12 +39,12 @@ export function createSubmitter(
       for (const { entry } of jobs) entry.queued = false;
       for (const job of again) enqueue(job);
       fault = undefined;
-      // Without a transaction there is nothing new to look for, and a look at once would only queue the same again.
+      // Without a transaction there is nothing new to check, and an immediate check would only queue the same jobs again.
       if (signed > 0) onSent();
     } catch (error) {
       for (const { entry } of jobs) entry.queued = false;
       const failure = error instanceof Error ? error : new Error(String(error));
-      // A replacement that fails is tried again at each poll; saying so once is enough.
+      // A failed replacement is retried at each poll; logging it once is enough.
       if (fault !== failure.message)
         log.error(
           { event: "settlements-not-sent", err: error, settlements: jobs.length },

@@ -6,18 +6,18 @@ import { type Cause, showsTransfer } from "./diagnosis.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
 
-/** State of the chain at one moment. */
+/** Snapshot of the chain's state. */
 export type Observation = Readonly<{
   head: Head;
-  /** The signer's next nonce, by the blocks that there are. */
+  /** Signer's next nonce, according to mined blocks. */
   nextNonce: number;
   signer: Hex;
   receipts: ReadonlyMap<Hex, Receipt>;
-  /** Milliseconds of the monotonic clock, as the times of a settlement under way are. */
+  /** Monotonic time in milliseconds, like the times of an in-flight settlement. */
   nowMs: number;
 }>;
 
-/** Times at which to act, and limits on raising a fee. */
+/** Delays before actions, and limits on fee increases. */
 export type DecisionOptions = Readonly<{
   confirmations: number;
   bumpAfterMs: number;
@@ -27,8 +27,8 @@ export type DecisionOptions = Readonly<{
 
 /**
  * Decision about one settlement.
- * - `diagnose`: its own transactions did not carry it out and will not; find out whether someone else's did.
- * - `resend`: give the node the same signed bytes again.
+ * - `diagnose`: its own transactions did not and will not execute it; find out whether a foreign one did.
+ * - `resend`: send the same signed bytes to the node again.
  * - `replace`: offer a higher fee at the same nonce.
  */
 export type Decision = Readonly<
@@ -39,17 +39,17 @@ export type Decision = Readonly<
   | { kind: "replace" }
 >;
 
-/** Time after which the same bytes are sent again: nodes forget, and some never said whether they took them. */
+/** Delay before the same bytes are resent: nodes drop transactions, and some never reported whether they accepted them. */
 const resendAfterMs = 5_000;
-/** A nonce is used but no receipt is there: with several nodes behind one URL, that may just be one that lags. */
+/** Delay after which a used nonce without a receipt counts as lost: with several nodes behind one URL, one may just lag. */
 const lostAfterMs = 3_000;
-/** Time past `validBefore` in which a block with the settlement could still turn up on a node that lags. */
+/** Time past `validBefore` in which a block with the settlement could still appear on a lagging node. */
 const expiryMarginSeconds = 30n;
 const attemptsMax = 20;
 
 const wait: Decision = { kind: "wait" };
 
-/** Decides by level: only from what the settlement is and what the chain shows, however it came to be so. Changes nothing. */
+/** Decides level-triggered: only from the current state of the settlement and the chain, not from their history. Changes nothing. */
 export function decide(entry: InFlight, seen: Observation, options: DecisionOptions): Decision {
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
@@ -68,7 +68,7 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
     const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
-  // Comes before `replace`, so that a fee that can't be had just now does not keep the node from getting the bytes again.
+  // Comes before `replace`, so that temporarily unavailable fees do not prevent resending the bytes to the node.
   if (entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
   const isNextInLine = newest.signer === seen.signer && newest.nonce === seen.nextNonce;
   const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
@@ -76,17 +76,17 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   return isReplaced ? { kind: "replace" } : wait;
 }
 
-/** Decides on a diagnosis, unless the last one for the same cause found nothing certain and it is too early for another. */
+/** Decides on a diagnosis, unless the last one for the same cause was inconclusive and the next one is not due. */
 function diagnoseWhenDue({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
   return diagnosed?.cause === cause && nowMs < diagnosed.againAtMs ? wait : { kind: "diagnose", cause };
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
-  // The limit holds for quotes as well, so the older fee alone decides whether there is room.
+  // Quotes have the same limit, so the older fee alone decides whether it can be raised.
   return raiseFees(newest, newest, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !== undefined;
 }
 
-/** Whether a transaction could still get into a block: nothing has used its nonce yet. */
+/** Returns whether a transaction could still be mined, because its nonce is unused. */
 export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boolean {
   if (seen.receipts.has(hash)) return false;
   return signer !== seen.signer || nonce >= seen.nextNonce;

@@ -10,17 +10,17 @@ import {
 import type { InFlight } from "../in-flight.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
 
-/** Cause for which a settlement is diagnosed: see `Decision`. */
+/** Cause for diagnosing a settlement; see `Decision`. */
 export type Cause = "reverted" | "lost" | "expired";
 
-/** Finding of a diagnosis: the outcome, that it is to be sent again, or nothing certain yet. */
+/** Result of a diagnosis: the outcome, a decision to send again, or inconclusive. */
 export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "send_anew" } | { kind: "uncertain" }>;
 
 /**
- * Finds out what became of a settlement that its own transactions did not carry out. Anyone may submit a signed authorization
- * (EIP-3009), so someone else may have: then the payer has paid, and the settlement succeeded.
+ * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit a signed authorization (EIP-3009), so
+ * a third party may have done so: then the payer has paid, and the settlement succeeded.
  *
- * @throws {ChainError} when the node can't say.
+ * @throws {ChainError} when the node can't respond.
  */
 export async function diagnose(
   { settlement, attempts }: InFlight,
@@ -58,14 +58,14 @@ async function findForeignSettlement(
   return receipt !== undefined && showsAuthorizedTransfer(receipt, settlement) ? receipt.transactionHash : undefined;
 }
 
-/** Whether a receipt of a transaction of ours shows the transfer that the settlement is about. */
+/** Returns whether the receipt of one of our transactions shows the settlement's transfer. */
 export function showsTransfer(receipt: Receipt, settlement: Settlement): boolean {
   return receipt.logs.some((log) => isTransfer(log, settlement));
 }
 
 /**
- * Whether a foreign transaction carried out this very authorization: the token logs the authorization's use right before it
- * logs the transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
+ * Returns whether a foreign transaction executed this exact authorization: the token logs the authorization's use right before the
+ * transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
  */
 export function showsAuthorizedTransfer(receipt: Receipt, settlement: Settlement): boolean {
   return receipt.logs.some((log, index) => {
@@ -74,7 +74,7 @@ export function showsAuthorizedTransfer(receipt: Receipt, settlement: Settlement
   });
 }
 
-/** Topics by which the use of a settlement's authorization is found. */
+/** Builds the topics of the event that a settlement's authorization was used. */
 function buildAuthorizationUseTopics({ payer, authorizationNonce }: Settlement): readonly Hex[] {
   return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
 }

@@ -11,15 +11,15 @@ export type MinedGasDependencies = Readonly<{
   readGasLimit: TransactionSigner["readGasLimit"];
 }>;
 
-/** Our transactions that are in blocks, by their hashes. */
+/** Our mined transactions, by hash. */
 type Receipts = ReadonlyMap<Hex, Receipt>;
 
 /**
- * Whether a settlement whose transactions reverted had too little gas: one of them used nearly all that it had, none had the most that
- * a settlement may use, and the token would take the payment now. Each contract on the way keeps a 64th from the one that it calls (EIP-150), so
- * some gas is left when the innermost runs out; and where a chain charges the whole limit, all counts as used.
+ * Returns whether a settlement's transactions reverted for lack of gas: one of them used nearly all its gas, none had the max gas of a
+ * settlement, and the token would accept the payment now. Each contract in the call chain retains a 64th of the gas from the one that it
+ * calls (EIP-150), so some gas remains when the innermost runs out; and where a chain charges the whole limit, all of it counts as used.
  *
- * @throws {ChainError} when the node can't say.
+ * @throws {ChainError} when the node can't respond.
  */
 export async function hasLackedGas(
   { settlement, attempts }: InFlight,
@@ -34,7 +34,7 @@ export async function hasLackedGas(
   return (await gas.estimate(settlement, chain)).ok;
 }
 
-/** Computes what the signer paid for the gas of a settlement, in wei: for the whole limit of each transaction where the chain charges that. */
+/** Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges that. */
 export function computeGasCost(
   { attempts }: Pick<InFlight, "attempts">,
   receipts: Receipts,

@@ -4,26 +4,26 @@ import { createBackoff, createWakeablePause, type Pause } from "#daemon/time.ts"
 export type PollOptions = Readonly<{ intervalMs: number }>;
 
 export type PollDependencies = Readonly<{
-  /** Whether there is anything to look for. */
+  /** Returns whether there is anything to check. */
   hasWork: () => boolean;
   look: () => Promise<void>;
   log: Logger;
   pause: Pause;
-  /** From 0 up to 1. */
+  /** In the range [0, 1). */
   random: () => number;
 }>;
 
-/** One loop for everything that is waited for; it rests while there is nothing. Disposing of it ends it after the look under way. */
+/** Shared polling loop for everything awaited; it is idle while there is nothing. Disposal stops it after the current check. */
 export type PollLoop = AsyncDisposable &
   Readonly<{
-    /** Looks at once instead of at the next interval, or starts to look. */
+    /** Checks immediately instead of at the next interval, or starts checking. */
     wake: () => void;
   }>;
 
-/** While looks fail, the interval doubles up to this. */
+/** Max interval; it doubles up to this while checks fail. */
 const failedIntervalMaxMs = 2_000;
 
-/** Creates a loop that rests until it is woken. */
+/** Creates a loop that is idle until woken. */
 export function createPollLoop(
   { intervalMs }: PollOptions,
   { hasWork, look, log, pause: waitFor, random }: PollDependencies,
@@ -60,7 +60,7 @@ export function createPollLoop(
         pause.wake();
         return;
       }
-      // Set before the loop begins: with nothing to do it ends before `run` returns.
+      // Set before the loop starts, because with nothing to do it ends before `run` returns.
       isRunning = true;
       running = run();
     },

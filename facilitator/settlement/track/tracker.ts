@@ -24,22 +24,24 @@ export type TrackerDependencies = Readonly<{
   signer: Hex;
   monotonicMs: () => number;
   log: Logger;
-  /** Gets outcomes before anybody else does. */
+  /** Receives outcomes before any other consumer. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
-  /** Gets each settlement that has ended, with the receipts of its transactions that are in blocks. */
+  /** Receives each ended settlement, with the receipts of its mined transactions. */
   noteMined?: ((entry: InFlight, receipts: Observation["receipts"]) => void) | undefined;
 }>;
 
-/** Looks at the chain once, for all settlements under way, and does what is to be done. */
+/** Checks the chain once for all in-flight settlements, and takes the required actions. */
 export type Tracker = Readonly<{
-  /** @throws {ChainError} when the node can't be queried; what was found until then is done. */
+  /**
+   * @throws {ChainError} when the node can't be queried; earlier findings are still acted on.
+   */
   look: () => Promise<void>;
 }>;
 
-/** Nonces below ours that nobody fills: time until ours are signed again. Shorter than that, ours may just have been faster. */
+/** Delay before our transactions are signed again because lower nonces remain unused. Below this, ours may just have been faster. */
 const gapAfterMs = 1_000;
 
-/** Time from a diagnosis that found nothing certain to the next one: at first, doubled each time, and at most. */
+/** Delay from an inconclusive diagnosis to the next: initially, doubled each time, and max. */
 const diagnoseAgain = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Creates the tracker of one signing account's transactions. */
@@ -72,7 +74,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
   };
 }
 
-/** Fetches the receipts of all transactions that could have one. */
+/** Fetches the receipts of all transactions that could have been mined. */
 async function fetchReceipts(
   entries: readonly InFlight[],
   seen: Observation,
@@ -108,7 +110,7 @@ async function applyDecisions(
     if (decision.kind === "resend") later.push(sendAgain(entry, seen, chain));
     if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
   }
-  // One may fail while others are under way: all are waited for, since nobody else looks at how they end.
+  // One may fail while others are in flight; wait for all, because nothing else handles their results.
   const ends = await Promise.allSettled([finish(outcomes, seen, dependencies), ...later]);
   const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
@@ -149,7 +151,7 @@ async function finish(
   { ledger, book, onOutcomes, noteMined }: TrackerDependencies,
 ): Promise<void> {
   if (outcomes.size === 0) return;
-  // Before the ledger: a kill in between has the outcome found, and reported, once more.
+  // Before the ledger: after a kill in between, the outcome is found and reported again.
   await onOutcomes?.(outcomes);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) {
@@ -164,7 +166,7 @@ async function sendAgain(entry: InFlight, seen: Observation, chain: Chain): Prom
   await Promise.all(open.map(({ rawTransaction }) => chain.send(rawTransaction)));
 }
 
-/** Whether the chain waits for a nonce that none of ours has, while ours have later ones. */
+/** Returns whether the chain waits for a nonce that none of our transactions has, while ours have later ones. */
 function hasGap(entries: readonly InFlight[], seen: Observation): boolean {
   const nonces = entries.flatMap(({ attempts }) =>
     attempts.filter((attempt) => attempt.signer === seen.signer && isOpen(attempt, seen)).map(({ nonce }) => nonce),

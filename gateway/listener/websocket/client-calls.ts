@@ -15,17 +15,17 @@ export type ClientCallsDependencies = Readonly<{
   handle: MessageHandler;
   subscriptions: ClientSubscriptions;
   send: (answer: string | readonly Buffer[]) => void;
-  /** Called when a message is answered, and its answer sent. */
+  /** Called when a message is answered and its response is sent. */
   answered: () => void;
 }>;
 
-/** A client's messages that are being answered. Disposing of it cancels them. */
+/** A client's messages in progress. Disposal cancels them. */
 export type ClientCalls = Disposable & Readonly<{ handle: (message: Buffer) => void; underWay: () => number }>;
 
-/** Most bytes of an error in the place of a batch's entry, besides its id. */
+/** Max bytes of an error that replaces a batch entry, besides its id. */
 const refusalBytes = 128;
 
-/** Answers the messages of one client as HTTP bodies are answered; what was held back for an answer is sent after it. */
+/** Answers one client's messages like HTTP bodies; data deferred until after a response is sent after it. */
 export function createClientCalls(
   { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
   { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
@@ -68,12 +68,12 @@ export function createClientCalls(
   };
 }
 
-/** Computes the most bytes of an answer: a batch keeps its entries within the limit by itself, and has errors with their ids on top. */
+/** Computes the max bytes of a response: a batch keeps its entries within the limit itself, plus errors with their ids. */
 function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
 }
 
-/** Formats the answer to a message whose own can't be sent: an error with its id. A batch is not read once more for nothing. */
+/** Formats the response to a message whose own response can't be sent: an error with its id. A batch is not parsed again just for this. */
 function formatFailedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;

@@ -2,29 +2,26 @@ import type { WebSocket } from "ws";
 import { type SharedTurns, TurnWait } from "../../wire/shared-turns.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Messages of one client, taken one after another as there is room for them and for their answers. */
+/** Messages of one client, accepted one by one as the limits on messages and responses allow. */
 export type ClientInbox = Readonly<{
   received: (message: Buffer) => void;
-  /** Continues if there is room again. */
+  /** Continues if the limits allow it again. */
   goOn: () => void;
 }>;
 
-/** Socket and handler of the messages, and their bounds. */
+/** Socket and handler of the messages, and their limits. */
 export type ClientInboxDependencies = Readonly<{
   socket: Pick<WebSocket, "pause" | "resume" | "isPaused">;
   mayHandle: () => boolean;
   handle: (message: Buffer) => void;
   turns: SharedTurns;
-  /** Key of the caller whose turns they are. */
+  /** Key of the caller that the rounds are counted for. */
   caller: string;
-  /** Whether no more messages are taken: from then on the inbox neither pauses nor resumes the socket. */
+  /** Whether no more messages are accepted: from then on the inbox neither pauses nor resumes the socket. */
   isLeaving: () => boolean;
 }>;
 
-/**
- * Creates an inbox. While no message may be taken the client is not read from, so that no more waits here than one read
- * brought.
- */
+/** Creates an inbox. While no message may be accepted the socket is paused, so that at most one read's messages wait here. */
 export function createClientInbox({
   socket,
   mayHandle,
@@ -40,7 +37,7 @@ export function createClientInbox({
     if (!isLeaving()) goOn(true);
   });
   const goOn = (isOwnTurn: boolean) => {
-    // A message that is answered at once calls back into here; the loop sees what it changed.
+    // A message that is answered synchronously re-enters this function; the loop sees its changes.
     if (isRunning || turn.isWaiting) return;
     isRunning = true;
     let mayBegin = isOwnTurn;
@@ -49,7 +46,7 @@ export function createClientInbox({
       const message = waiting.shift();
       if (message === undefined) break;
       handle(message);
-      // Messages come one by one, also those of one read: only the clock shows how many there are.
+      // Messages are delivered one by one, even those of a single read: only the clock reveals how many there are.
       turn.waitIfOver(ofCaller);
     }
     isRunning = false;
@@ -65,17 +62,17 @@ export function createClientInbox({
   };
 }
 
-/** Bytes of an unfinished message from which they count as held. */
+/** Size from which the bytes of an unfinished message count as buffered. */
 const smallBytes = 16_384;
-/** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
+/** Close code for a client that may retry later (IANA's registry of WebSocket close codes). */
 const tryAgainLater = 1013;
-/** Time in which it may answer the close: what it sends meanwhile is kept and counts for nobody. */
+/** Timeout for the client's close frame: bytes it sends meanwhile are buffered but not counted. */
 const goneWithinMs = 1_000;
 
-/** Count of the bytes of a message that is not whole. */
+/** Byte count of an incomplete message. */
 export type PartialMessages = Readonly<{ whole: () => void }>;
 
-/** Counts the bytes that the WebSocket keeps of a message until it is whole; a client whose message may not be held is closed with 1013. */
+/** Counts the bytes that the WebSocket buffers of an incomplete message; a client whose message exceeds the memory limit is closed with 1013. */
 export function holdPartialMessages({
   socket,
   connection,
@@ -83,7 +80,7 @@ export function holdPartialMessages({
 }: Pick<ConnectedClient, "socket" | "connection" | "memory">): PartialMessages {
   let bytes = 0;
   let held = 0;
-  // Before the WebSocket's own listener: what completes a message is counted, and forgotten with it.
+  // Before the WebSocket's own listener, so that the piece that completes a message is counted, and reset with it.
   connection.prependListener("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes <= smallBytes) return;

@@ -1,17 +1,17 @@
 import type { WebSocket } from "ws";
 
-/** Liveness of a client, found out by pings. */
+/** Liveness of a client, checked by pings. */
 export type ClientLiveness = Readonly<{
-  /** Notes that the client answered. */
+  /** Records that the client responded. */
   heard: () => void;
-  /** Pings the client; drops it if the last ping had no answer. */
+  /** Pings the client; drops it if the last ping got no response. */
   ping: () => void;
 }>;
 
-/** `droppedAsSilent` is called before a client that answers no ping is dropped. */
+/** `droppedAsSilent` is called before an unresponsive client is dropped. */
 export type ClientLivenessDependencies = Readonly<{ unsentBytes: () => number; droppedAsSilent: () => void }>;
 
-/** Creates the watch of one client. */
+/** Creates the liveness check of one client. */
 export function watchLiveness(
   socket: WebSocket,
   { unsentBytes: unsent, droppedAsSilent }: ClientLivenessDependencies,
@@ -23,7 +23,7 @@ export function watchLiveness(
     },
     ping: () => {
       const unsentBytes = unsent();
-      // A client that is not read from can't be heard. That it takes what was sent shows that it is there.
+      // A paused client's pongs are not read. That it reads the sent bytes shows that it is alive.
       const isExcused = socket.isPaused && (unsentBytes === 0 || unsentBytes < state.unsentBytes);
       state.unsentBytes = unsentBytes;
       if (!state.isAlive && !isExcused) {
@@ -38,8 +38,8 @@ export function watchLiveness(
 }
 
 /**
- * Answers a client's pings: of those that come in one turn of the event loop the last (RFC 6455, section 5.5.3). Thousands fit into one
- * read, and each answer would be a separate write.
+ * Answers a client's pings: only the last of those in one event loop tick (RFC 6455, section 5.5.3). Thousands fit into one read, and each
+ * pong would be a separate write.
  */
 export function answerPings(socket: WebSocket): void {
   let latest: Buffer | undefined;
@@ -54,21 +54,17 @@ export function answerPings(socket: WebSocket): void {
   });
 }
 
-/** Least time between two rounds, and most rounds. */
+/** Min interval between two rounds, and max number of rounds. */
 const roundMs = 100;
 const mostRounds = 64;
 
-/** A client that is pinged. */
 type Pinged = Readonly<{ ping: () => void }>;
 
-/** Clients that are pinged, each once in an interval. */
+/** Clients that are pinged once per interval. */
 export type PingRounds<Client extends Pinged> = Disposable &
   Readonly<{ add: (client: Client) => void; remove: (client: Client) => void }>;
 
-/**
- * Pings clients, each once in `intervalMs`, some at a time: thousands at once, and their answers, would hold up everything
- * else.
- */
+/** Pings each client once per `intervalMs`, some at a time: thousands of pings and pongs at once would block everything else. */
 export function startPingRounds<Client extends Pinged>(intervalMs: number): PingRounds<Client> {
   const count = Math.min(mostRounds, Math.max(1, Math.floor(intervalMs / roundMs)));
   const rounds = Array.from({ length: count }, () => new Set<Client>());

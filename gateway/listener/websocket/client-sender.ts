@@ -5,11 +5,11 @@ import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";
 import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
 
-/** Bounds of what waits for a client to take it. */
+/** Limits of the unsent data of a client. */
 export type ClientSenderOptions = Readonly<{
-  /** Unsent bytes, besides answers, from which the client is too slow. */
+  /** Unsent bytes, besides responses, at which the client counts as slow. */
   queueBytes: number;
-  /** Unsent bytes of answers that do not count as slowness: one of any size that is permitted. */
+  /** Unsent response bytes that do not count as slowness: one response of any permitted size. */
   answerBytes: () => number;
 }>;
 
@@ -19,30 +19,30 @@ export type ClientSenderDependencies = Readonly<{
   droppedAsSlow: () => void;
 }>;
 
-/** Sends to one client. Everything that is sent to a client that is closed, or about to be, is discarded. */
+/** Sends to one client. Anything sent to a closed or closing client is discarded. */
 export type ClientSender = Readonly<{
-  /** Sends an answer: a binary string, or its parts, of which no frame is made for a client that takes nothing. */
+  /** Sends a response: a binary string, or parts, which are not framed while the client does not read. */
   send: (answer: string | readonly Buffer[]) => void;
   sendNotification: (start: Buffer, notification: Notification) => void;
-  /** Returns the number of bytes that the client has not taken. */
+  /** Returns the number of bytes that the client has not read yet. */
   unsentBytes: () => number;
-  /** Notes that the connection can take more. */
+  /** Records that the connection is writable again. */
   drained: () => void;
-  /** Runs something once all is written. */
+  /** Calls `run` once all data is written. */
   afterAll: (run: () => void) => void;
 }>;
 
-/** Close code of a client that may come back later (IANA's registry of WebSocket close codes). */
+/** Close code for a client that may retry later (IANA's registry of WebSocket close codes). */
 const tryAgainLater = 1013;
-/** Time in which a slow client may still take its backlog and the close that follows it. */
+/** Time in which a slow client may still read its backlog and the close frame after it. */
 const slowGraceMs = 1_000;
-/** Longest answer that is written together with others to its client: a write is most of the cost of a short one. */
+/** Max length of a response that is written together with others to its client: the write is most of the cost of a short one. */
 const corkedBytes = 4_096;
 const corks = createCorks();
 
 /**
- * Creates the sender of a client, which is dropped if more waits for it than may. An answer that it requested does not count as
- * slowness, however long it is: as long as answers wait no more calls are read.
+ * Creates the sender of a client, which drops the client if its unsent data exceeds the limit. A requested response does not count as
+ * slowness, however long it is: while responses wait, no more calls are read.
  */
 export function createClientSender(
   { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
@@ -50,13 +50,13 @@ export function createClientSender(
   { memory, droppedAsSlow }: ClientSenderDependencies,
 ): ClientSender {
   const backlog = new ClientBacklog(connection, memory);
-  /** Bytes of answers since nothing waited: at least as many as those that still wait. */
+  /** Response bytes since the queue was last empty: at least as many as still wait. */
   let answered = 0;
   const unsentBytes = () => connection.writableLength + backlog.bytes;
   const drop = () => {
     droppedAsSlow();
     socket.close(tryAgainLater, "too slow");
-    // Its backlog may keep the close from ever getting through.
+    // Its backlog may block the close frame forever.
     setTimeout(() => socket.terminate(), slowGraceMs).unref();
   };
   const dropIfSlow = (isWithin: boolean) => {

@@ -12,7 +12,7 @@ import { createClientSender } from "./client-sender.ts";
 import { createClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Bounds of one WebSocket client. */
+/** Limits of one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
 
 export type ClientSessionDependencies = Readonly<{
@@ -20,7 +20,7 @@ export type ClientSessionDependencies = Readonly<{
   handle: MessageHandler;
   turns: SharedTurns;
   hub: SubscriptionHub;
-  /** Called when the client was dropped, with the reason. */
+  /** Called when the client is dropped, with the reason. */
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
 }>;
@@ -28,16 +28,16 @@ export type ClientSessionDependencies = Readonly<{
 /** A WebSocket client being served. */
 export type ClientSession = Readonly<{
   subscriptions: () => number;
-  /** Pings the client; drops it if the last ping had no answer. */
+  /** Pings the client; drops it if the last ping got no response. */
   ping: () => void;
-  /** Finishes the calls in flight, then closes with 1001; settles when that is done. */
+  /** Finishes the in-flight calls, then closes with 1001; settles when that is done. */
   leave: () => Promise<void>;
 }>;
 
-/** Close code of a server that comes back (IANA's registry of WebSocket close codes). */
+/** Close code of a server that restarts (IANA's registry of WebSocket close codes). */
 const serviceRestart = 1012;
 
-/** Serves a WebSocket: messages like HTTP bodies, and subscriptions. Ends when the socket closes. */
+/** Serves a WebSocket: messages, handled like HTTP bodies, and subscriptions. Ends when the socket closes. */
 export function serveClient(
   client: ConnectedClient,
   { callsInFlight, queueBytes }: ClientSessionOptions,
@@ -91,7 +91,7 @@ export function serveClient(
   });
   socket.on("pong", liveness.heard);
   answerPings(socket);
-  // Followed by "close".
+  // "close" follows.
   socket.on("error", () => socket.terminate());
   socket.on("close", () => {
     subscriptions[Symbol.dispose]();
@@ -117,26 +117,26 @@ function asBuffer(data: RawData): Buffer {
 /** Close code of a server that stops (RFC 6455, section 7.4.1). */
 const goingAway = 1001;
 
-/** Close of a client when the gateway stops: after the calls that it has in flight are answered. */
+/** Close of a client when the gateway stops, after its in-flight calls are answered. */
 export type GracefulClose = Readonly<{
   hasBegun: () => boolean;
-  /** Reads nothing more of the client, and closes it once no call is in flight. */
+  /** Stops reading from the client, and closes it once no call is in flight. */
   begin: (callsUnderWay: number) => void;
   /** Reports how many calls are still in flight. */
   left: (callsUnderWay: number) => void;
-  /** Notes that the client is gone by itself. */
+  /** Records that the client has disconnected by itself. */
   gone: () => void;
-  /** Settles when the client is closed, or gone. */
+  /** Settles when the client is closed or has disconnected. */
   done: Promise<void>;
 }>;
 
-/** Creates the close of one client; `afterAll` runs something once all that it was sent is written. */
+/** Creates the close of one client; `afterAll` runs a callback once all data for the client is written. */
 function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;
   const left = (callsUnderWay: number) => {
     if (!hasBegun || callsUnderWay > 0) return;
-    // The client's own part of the closing has to be read.
+    // The client's close frame has to be read.
     socket.resume();
     afterAll(() => {
       socket.close(goingAway, "going away");

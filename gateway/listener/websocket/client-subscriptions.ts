@@ -8,28 +8,28 @@ import { readSelection } from "../../limits/log-filter.ts";
 import { buildNotificationPrefix, type Notification } from "../../notifications/notification.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
-/** One client's subscriptions. Disposing of it ends all of them. */
+/** One client's subscriptions. Disposal ends all of them. */
 export type ClientSubscriptions = Disposable &
   Readonly<{
     size: () => number;
-    /** The subscriptions as one message sees them; `afterReply` runs something once that message's reply was sent. */
+    /** Returns the subscriptions for one message; `afterReply` runs a callback once that message's response is sent. */
     forMessage: (afterReply: (run: () => void) => void) => Subscriptions;
   }>;
 
-/** Most notifications that wait for their subscription's reply; beyond them the client is closed. */
+/** Max notifications that wait for their subscription's response; beyond that the client is closed. */
 const queuedNotificationsMax = 1_000;
 
-/** Collaborators and bounds of a client's subscriptions. */
+/** Dependencies and limits of a client's subscriptions. */
 export type ClientSubscriptionDependencies = Readonly<{
   /** Key of the caller. */
   caller: string;
   hub: SubscriptionHub;
-  /** Sends a notification, after the bytes that name its subscription; called only after the subscription's reply was sent. */
+  /** Sends a notification, after the bytes with its subscription id; called only after the subscription's response is sent. */
   send: (start: Buffer, notification: Notification) => void;
   lost: () => void;
-  /** Most subscriptions that the client may have now. */
+  /** Returns the current max number of the client's subscriptions. */
   limit: () => number;
-  /** Called when the limit refused a subscription. */
+  /** Called when the limit rejects a subscription. */
   limited: () => void;
 }>;
 
@@ -99,7 +99,7 @@ function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): Subscript
   return { kind: "error", error: rpcError };
 }
 
-/** Formats parameters of eth_subscribe in the one form that equal subscriptions share. */
+/** Formats eth_subscribe parameters in a canonical form that equal subscriptions share. */
 function formatCanonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);

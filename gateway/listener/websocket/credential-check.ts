@@ -1,18 +1,17 @@
 import type { CallerIdentity } from "../../callers/caller.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Identifies again the holder of a client's key or token. */
+/** Identifies the holder of a client's key or token again. */
 export type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
 
-/** Close code of a connection that may not continue (RFC 6455, section 7.4.1). */
+/** Close code for a policy violation (RFC 6455, section 7.4.1). */
 const policyViolation = 1008;
-/** Time in which a client may answer the close; nothing else of it is served. */
+/** Timeout for the client's close frame; no other data is served. */
 const goneWithinMs = 1_000;
 
 /**
- * Creates the check whether a connected client still has the identity with which it connected. One whose key or token was withdrawn, has
- * expired or has got another tier is closed with 1008: it can connect again with a valid one, and its subscriptions end with the credential
- * that allowed them.
+ * Creates the check of whether a connected client still has its original identity. A client whose key or token was revoked, has expired or
+ * has changed tier is closed with 1008: it can reconnect with a valid one, and its subscriptions end with the credential that allowed them.
  */
 export function createCredentialCheck(
   { socket, caller }: Pick<ConnectedClient, "socket" | "caller">,
@@ -20,7 +19,7 @@ export function createCredentialCheck(
   withdrawn: () => void,
 ): Readonly<{ ping: () => void }> {
   const judge = (identity: CallerIdentity) => {
-    // Nobody has looked: the next ping checks again.
+    // The credential was not checked: the next ping checks again.
     if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
     const isSame =
       identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;

@@ -1,25 +1,22 @@
 import type { Duplex } from "node:stream";
 
-/**
- * First byte of a frame (RFC 6455, section 5.2): that of a text message's first or only one, that of one that continues it, and the mark of
- * the last.
- */
+/** First byte of a frame (RFC 6455, section 5.2): opcode of a text message's first or only frame, opcode of a continuation, and the flag of the last frame. */
 const text = 0x01;
 const continuation = 0x00;
 const last = 0x80;
-/** Marks of a length in two bytes and in eight, of which four are enough here. */
+/** Markers of a two-byte and an eight-byte length; four of the eight bytes are enough here. */
 const inTwoBytes = 126;
 const inEightBytes = 127;
 const twoBytesMost = 65_535;
 /**
- * Most bytes of a message in one frame, as many as one read of the node's socket: a longer one goes in several, each written whole, so that
- * other writes fit between them.
+ * Max bytes of a message in one frame, equal to one read of the node's socket: a longer message takes several frames, each written whole,
+ * so that other writes fit in between.
  */
 const frameBytes = 65_536;
-/** Size from which a tail is written as it is, so that all receivers share its bytes; a shorter one is copied, which costs less. */
+/** Size from which a tail is written without a copy, so that all receivers share its bytes; copying a shorter one is cheaper. */
 const sharedBytes = 16_384;
 
-/** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they are no longer than a frame may be. */
+/** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they must fit in one frame. */
 export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer): void {
   if (tail.length < sharedBytes) {
     connection.write(buildFrame(text | last, start, tail));
@@ -31,7 +28,7 @@ export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer):
   connection.uncork();
 }
 
-/** Whether a message of so many bytes goes in one frame. */
+/** Whether a message of this length fits in one frame. */
 export function isOneFrame(lengthBytes: number): boolean {
   return lengthBytes <= frameBytes;
 }
@@ -39,7 +36,7 @@ export function isOneFrame(lengthBytes: number): boolean {
 /** A frame: its head, and the bytes that follow it in the same write. */
 export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
 
-/** Encodes a text message, which comes in parts, as frames; a server's are not masked. */
+/** Encodes the parts of a text message as frames; a server's frames are not masked. */
 export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame> {
   const pieces = parts.flatMap(splitPart);
   if (pieces.length === 0) pieces.push(nothing);
@@ -51,7 +48,7 @@ export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame
 
 const nothing = Buffer.alloc(0);
 
-/** Splits a part into pieces that fit in a frame each. */
+/** Splits a part into pieces that each fit in a frame. */
 function splitPart(part: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < part.length; at += frameBytes) pieces.push(part.subarray(at, at + frameBytes));

@@ -14,22 +14,22 @@ import type { ConnectedClient } from "./connected-client.ts";
 import { createCredentialCheck, type IdentifyAgain } from "./credential-check.ts";
 import { startPingRounds } from "./client-liveness.ts";
 
-/** Bounds of one listener's WebSocket clients. */
+/** Limits of one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
   clients: number;
   callsInFlight: number;
   queueBytes: number;
-  /** Largest message of a client whose tier names no size. */
+  /** Max message size of a client whose tier specifies none. */
   messageBytes: number;
   pingIntervalMs: number;
-  /** Time between two checks of a client's key or token; absent if clients have neither. */
+  /** Interval between two checks of a client's key or token; absent if clients have neither. */
   recheckMs?: number;
 }>;
 
-/** Identity of the client that requests an upgrade, and its trace. */
+/** Identity and trace of the client that requests an upgrade. */
 export type UpgradeOrigin = Readonly<{
   identity: CallerIdentity;
-  /** Address that its memory counts for. */
+  /** Address that its memory is counted for. */
   address: string;
   traceContext: TraceContext | undefined;
   identifyAgain: IdentifyAgain;
@@ -38,12 +38,10 @@ export type UpgradeOrigin = Readonly<{
 export type WebSocketClientsDependencies = ClientSessionDependencies &
   Readonly<{ memory: MemoryBudget; readers: SlowReaders }>;
 
-/** A listener's WebSocket clients. */
 export type WebSocketClients = Disposable &
   Readonly<{
-    /** Handles an HTTP upgrade. */
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
-    /** Closes all with 1001, each when its calls in flight are answered; settles when all are closed. */
+    /** Closes all clients with 1001, each once its in-flight calls are answered; settles when all are closed. */
     leave: () => Promise<void>;
     size: () => number;
     subscriptions: () => number;
@@ -126,16 +124,16 @@ export function createWebSocketClients(
   };
 }
 
-/** Most sizes of message for which a WebSocket server is kept; sizes come from settings. */
+/** Max message sizes for which a WebSocket server is cached; sizes come from settings. */
 const keptServers = 64;
 
-/** Most frames of one message; browsers and libraries send one, or one for each 16 KiB and more. */
+/** Max frames of one message; browsers and libraries send one, or one per 16 KiB or more. */
 const maxFragments = 1_024;
 
-/** WebSocket servers by the largest message that their clients may send. */
+/** WebSocket servers by max message size of their clients. */
 export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
-/** Creates servers as sizes are requested. Messages are never compressed, so none can grow when it is read; the session answers pings. */
+/** Creates servers on demand for each size. Messages are never compressed, so none can grow when read; the session answers pings. */
 function createSizedServers(): SizedServers {
   const servers = new Map<number, WebSocketServer>();
   return {

@@ -2,44 +2,43 @@ import { copyText } from "../../json-rpc/read-answer.ts";
 import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
- * Entries, and the share of all bytes, below which everything is kept: results that nobody requests again cost next to nothing in a cache
- * that is nearly empty.
+ * Number of entries, and share of all bytes, below which everything is cached: in a nearly empty cache, results that are never requested
+ * again cost next to nothing.
  */
 const roomyEntries = 1_024;
 const roomyShare = 1 / 16;
 
-/** Bounds of the cache. */
+/** Limits of the cache. */
 export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Results of reads, by method and parameters: those that can't change, and those of the present head, which all go at once
- * when the head changes. Both together are bounded in bytes; the larger gives way, so that neither drives the other out.
+ * Read results by method and parameters: immutable ones, and those of the present head, which are all dropped when the head changes. Both
+ * share one byte limit; the larger is evicted first, so that neither crowds out the other.
  */
 export type AnswerCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
-  /** Whether there may be a result whose key has this hash: if not, the key need not be put together to look for it. */
+  /** Returns whether there may be a result whose key has this hash: if not, the key need not be built for a lookup. */
   mayHave: (hash: number, generation: number) => boolean;
   /**
-   * Counts a read that was not found, by the `hashKey` of its key. Returns whether its result is to be kept: if it is not the first one
-   * of late, or if there is plenty of room.
+   * Counts a cache miss by the `hashKey` of its key. Returns whether to cache its result: if there were recent misses for it, or if there
+   * is plenty of space.
    */
   admits: (hash: number) => boolean;
-  /** Returns a result that was kept for ever. */
+  /** Returns an immutable result. */
   getLasting: (key: string) => string | undefined;
-  /** Keeps a result while the head's generation is this one. Generations only grow. */
+  /** Caches a result while the head has this generation. Generations only grow. */
   putForHead: (key: string, json: string, generation: number) => void;
-  /** Returns how often the cache was cleared: results that were requested in one epoch are not kept in another. */
+  /** Returns how often the cache was cleared: results requested in one epoch are not cached in another. */
   epoch: () => number;
-  /** Keeps a result that can't change, unless the cache was cleared since the epoch in which it was requested. */
+  /** Caches an immutable result, unless the cache was cleared since the epoch in which it was requested. */
   putForEver: (key: string, json: string, requestedIn: number) => void;
   clear: () => void;
-  /** Frees so many bytes, if it has them. */
+  /** Frees that many bytes, or as many as it has. */
   giveUp: (bytes: number) => void;
   bytes: () => number;
   entries: () => number;
 }>;
 
-/** Creates an empty cache. */
 export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
   const ofHead = createSecondChanceStore();
   const forEver = createSecondChanceStore();
@@ -61,7 +60,7 @@ export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
   };
   const put = (store: SecondChanceStore, key: string, json: string) => {
     if (json.length > options.entryBytes) return;
-    // A key is put together from a part of a message, all of which it would keep alive; a few of its bytes are what is counted.
+    // A key is a slice of a message and would keep all of it alive; only the few bytes of the key are counted.
     store.put(copyText(key), json);
     const excess = bytes() - options.totalBytes;
     if (excess > 0) giveUp(excess);

@@ -2,16 +2,13 @@ import type { Method } from "../../catalogue/method.ts";
 import { findElement, readObject } from "../../json-rpc/read-object.ts";
 import type { ChainHead } from "../../chain/head.ts";
 
-/**
- * Time for which an answer may be used again. `head`: while the head of the chain stays the same; `ever`: until memory is
- * needed, or the node is replaced.
- */
+/** How long a response may be reused. `head`: while the chain's head stays the same; `ever`: until memory is needed, or the node is replaced. */
 export type CacheLifetime = "none" | "head" | "ever";
 
-/** Longest parameters of a call whose answer is used again: to find longer ones takes longer than they are worth. */
+/** Max parameter length of a call whose response is reused: looking up longer ones costs more than it saves. */
 export const knownParamsBytes = 65_536;
 
-/** Derives the lifetime of the answer to a call; `params` is the JSON text of an array. */
+/** Derives the cache lifetime of a call's response; `params` is the JSON text of an array. */
 export function deriveCacheLifetime(method: Method, params: string, head: ChainHead | undefined): CacheLifetime {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
@@ -31,22 +28,22 @@ export function deriveCacheLifetime(method: Method, params: string, head: ChainH
   }
 }
 
-/** Derives the lifetime of an answer that holds for one head. */
+/** Derives the lifetime of a response that is valid for one head. */
 export function deriveHeadLifetime(head: ChainHead | undefined): CacheLifetime {
   return head === undefined ? "none" : "head";
 }
 
-/** A block's hash. One that begins with so many zeros is a number that was filled up with them, and reth and anvil read it as one. */
+/** A block's hash. A hash starting with that many zeros may be a zero-padded number; reth and anvil read it as a number. */
 const hashText = /^"0x(?!0{48})[0-9a-fA-F]{64}"$/;
 const numberText = /^"0x0*[0-9a-fA-F]{1,16}"$/;
 
-/** Derives the lifetime of the block that a parameter, as JSON text, chooses. A pending one changes at any time. */
+/** Derives the lifetime of the block selected by a parameter, given as JSON text. A pending block changes at any time. */
 function deriveBlockLifetime(block: string | undefined, head: ChainHead | undefined): CacheLifetime {
   if (block === '"latest"') return deriveHeadLifetime(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && hashText.test(block)) return "ever";
   if (block === undefined || !numberText.test(block)) {
-    // A tag, a missing block or an object; an odd spelling of "pending" must not be taken for one of them.
+    // A tag, a missing block or an object; an odd spelling of "pending" must not match.
     return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p\\]*\})$/.test(block)
       ? deriveHeadLifetime(head)
       : "none";
@@ -55,7 +52,7 @@ function deriveBlockLifetime(block: string | undefined, head: ChainHead | undefi
   return deriveHeadLifetime(head);
 }
 
-/** Derives the lifetime of a range of blocks: that of its upper bound, unless a block is named by its hash. */
+/** Derives the lifetime of a block range: that of its upper bound, unless it specifies a block by hash. */
 function deriveFilterLifetime(params: string, head: ChainHead | undefined): CacheLifetime {
   const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";

@@ -1,23 +1,23 @@
 import { hashKey } from "../../json-rpc/key-hash.ts";
 
-/** Fixed cost of an entry besides its text: map slot, object, string headers. */
+/** Fixed cost of an entry in addition to its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
 
-/** Bits of a key's hash that make a small integer, which a map finds without a look at other memory. */
+/** Bits of a key's hash that fit a small integer, which a map looks up without further memory access. */
 const placeBits = 0x3fffffff;
 
 type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
- * Texts by key, counted in bytes. Those unused since they were last passed over go first (second chance), so that a
- * hit moves nothing. Of two keys with one hash the one that is used stays.
+ * Texts by key, counted in bytes. Evicts by second chance: texts not used since the last scan go first, so that a hit moves nothing. If two
+ * keys have the same hash, the one in use stays.
  */
 export type SecondChanceStore = Readonly<{
   get: (key: string) => string | undefined;
-  /** Whether there may be a text whose key has this hash. */
+  /** Returns whether there may be a text whose key has this hash. */
   mayHave: (hash: number) => boolean;
   put: (key: string, json: string) => void;
-  /** Removes the entries that were unused for longest until at least so many bytes are gone, or everything is. */
+  /** Evicts the least recently used entries until at least that many bytes are freed, or the store is empty. */
   giveUp: (bytes: number) => void;
   clear: () => void;
   bytes: () => number;
@@ -25,8 +25,8 @@ export type SecondChanceStore = Readonly<{
 }>;
 
 /**
- * Creates an empty store. It has no bound itself: whoever puts into it calls `giveUp`. Entries stand by the hash of their key: a map of
- * strings would first put each key that it receives, of which most never come again, into V8's table of all strings.
+ * Creates an empty store. It has no limit of its own: the code that puts entries calls `giveUp`. Entries are keyed by the hash of their
+ * key: a map of strings would add each key it gets, most of which never recur, to V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {
   let entries = new Map<number, Entry>();
@@ -59,7 +59,7 @@ export function createSecondChanceStore(): SecondChanceStore {
     },
     giveUp: (count) => {
       const most = bytes - count;
-      // A map passes over what is set again while it is walked, so that the walk ends only when there is room.
+      // A map iterates again over entries that are set again during the iteration, so that the loop ends only when enough is freed.
       for (const [place, entry] of entries) {
         if (bytes <= most) return;
         remove(place, entry);
@@ -69,7 +69,7 @@ export function createSecondChanceStore(): SecondChanceStore {
       }
     },
     clear: () => {
-      // A new map, because emptying one takes as long as it has entries.
+      // A new map, because clearing one takes time proportional to its entries.
       entries = new Map();
       bytes = 0;
     },
@@ -86,23 +86,23 @@ function computeSize({ key, json }: Entry): number {
   return key.length + json.length + entryOverheadBytes;
 }
 
-/** Counters of a row; a power of two. */
+/** Counters per row; a power of two. */
 const width = 65_536;
 const rows = 4;
-/** Keys that are counted before all counters are halved: with half a key to a counter, few are taken for others. */
+/** Keys counted before all counters are halved: with half a key per counter, few keys collide. */
 const agesAfter = width / 2;
-/** Greatest count of a counter, which takes four halvings to be forgotten. */
+/** Max value of a counter; four halvings reset it. */
 const most = 15;
 
-/** Remembers how often keys came lately, in a fixed quarter of a megabyte; never too few times, seldom too many. */
+/** Estimates how often keys occurred recently, in a fixed quarter of a megabyte; never too low, seldom too high. */
 export type FrequencySketch = Readonly<{
-  /** Counts a key, by its hash; returns how often it had come before. */
+  /** Counts a key by its hash; returns how often it occurred before. */
   count: (hash: number) => number;
 }>;
 
 /**
- * Creates a sketch: a count-min sketch whose counts are halved as it grows full (TinyLFU: Einziger, Friedman and Manes, 2017). It
- * distinguishes keys that come once from those that come again, whatever their number.
+ * Creates a count-min sketch whose counts are halved as it fills up (TinyLFU: Einziger, Friedman and Manes, 2017). It tells keys that occur
+ * once from those that recur, whatever their number.
  */
 export function createFrequencySketch(): FrequencySketch {
   const counters = new Uint8Array(rows * width);

@@ -4,5 +4,4 @@ import { nodeDashboard } from "./node-dashboard.ts";
 import { overviewDashboard } from "./overview-dashboard.ts";
 import { paymentsDashboard } from "./payments-dashboard.ts";
 
-/** All dashboards of Gatehouse. */
 export const dashboards: readonly Dashboard[] = [overviewDashboard, nodeDashboard, gatewayDashboard, paymentsDashboard];

@@ -2,41 +2,40 @@ import type { ruleGroups } from "../rules/all-rules.ts";
 import type { SeriesName } from "../series-name.ts";
 import { series } from "../series.ts";
 
-/** Grafana's ids of units. */
+/** Grafana's unit ids. */
 export type Unit = "short" | "reqps" | "cps" | "s" | "bytes" | "percentunit" | "none" | "bool_yes_no";
 
-/** One expression of a panel. */
+/** A query of a panel. */
 type Query = Readonly<{
   expr: string;
-  /** Name of a series: a Grafana template of its labels. */
+  /** Series name: a Grafana template of its labels. */
   legend: string;
 }>;
 
-/** One picture: its content, its purpose, its unit. */
+/** A panel: its content, purpose and unit. */
 export type Panel = Readonly<{
   title: string;
-  /** Content, and how to judge it. */
+  /** Content, and how to interpret it. */
   description: string;
   unit: Unit;
   queries: readonly [Query, ...Query[]];
-  /** Default: a time series. `states` shows 1, 0 and -1 over time as right, wrong and not known. */
+  /** Default: a time series. `states` shows 1, 0 and -1 over time as ok, failed and unknown. */
   kind?: "timeseries" | "stat" | "states";
-  /** Width in columns, of which there are 24; default 8. */
+  /** Width in columns, out of 24; default 8. */
   width?: 4 | 6 | 8 | 12 | 24;
-  /** Alerts on what the panel shows, which links to their runbooks. */
+  /** Alerts on the panel's data; the panel links to their runbooks. */
   alerts?: readonly AlertName[];
-  /** A value that should not be exceeded, or (with `low`) not be fallen short of; drawn as a line. */
+  /** Max value, or min value (with `low`), drawn as a line. */
   threshold?: Readonly<{ value: number; low?: true }>;
-  /** Setting or trouble without which a stack has no such series. */
+  /** Setting or problem without which a stack has no such series. */
   onlyWith?: string;
 }>;
 
-/** Name of an alert of Gatehouse. */
 export type AlertName = (typeof ruleGroups)[number]["alerts"][number]["name"];
 
-/** One dashboard, before it is written in Grafana's form. */
+/** A dashboard, before it is rendered for Grafana. */
 export type Dashboard = Readonly<{
-  /** Never changes: links and bookmarks go by it. */
+  /** Never changes: links and bookmarks use it. */
   uid: `gatehouse-${string}`;
   title: string;
   description: string;
@@ -45,14 +44,14 @@ export type Dashboard = Readonly<{
 
 type MatchersOf<N extends SeriesName> = Parameters<typeof series<N>>[1];
 
-/** Matcher of the dashboard's stacks: all jobs of a stack, `<stack>/<service>`, begin with it. A job without a slash is its own stack. */
+/** Matcher of the dashboard's stacks: it is the prefix of all jobs of a stack, `<stack>/<service>`. A job without a slash is its own stack. */
 export const ofStack = 'job=~"(?:$stack)(?:/[^/]+)?"';
 
-/** Matchers of every dashboard's variables. */
+/** Label matchers for the variables of every dashboard. */
 export const variables = `${ofStack},instance=~"$instance"`;
 
 /**
- * Selects a metric of the dashboard's stack and node. A name or a label that no service exposes does not compile.
+ * Selects a metric of the dashboard's stack and node. A name or label that no service exposes does not compile.
  *
  * @example selected("gatehouse_node_up") // gatehouse_node_up{job=~"(?:$stack)(?:/[^/]+)?",instance=~"$instance"}
  */
@@ -63,7 +62,7 @@ export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>
   return `${name}{${own === "" ? "" : `${own},`}${variables}}`;
 }
 
-/** Name of a series that each instance has once. */
+/** Legend of a series that exists once per instance. */
 export const each = "{{instance}}";
 
 /** Queries a metric by instance; `what` distinguishes it from the panel's other metrics. */
@@ -71,12 +70,12 @@ export function perInstance(name: SeriesName, what?: string): Query {
   return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }
 
-/** Builds the expression of a counter's growth per second, summed by labels. */
+/** Builds the expression of a counter's per-second rate, summed by labels. */
 export function rateBy<N extends SeriesName>(labels: string, name: N, matchers?: MatchersOf<N>): string {
   return `sum by (${labels}) (rate(${selected(name, matchers)}[$__rate_interval]))`;
 }
 
-/** Builds the expression of a quantile of a histogram's buckets, by labels. */
+/** Builds the expression of a histogram quantile, by labels. */
 export function quantile<N extends Extract<SeriesName, `${string}_bucket`>>(
   share: number,
   labels: string,

@@ -2,7 +2,7 @@ import { nameRunbookFile } from "../alert.ts";
 import type { LinkOptions } from "../rule-files.ts";
 import { type Dashboard, ofStack, type Panel, selected } from "./dashboard.ts";
 
-/** JSON of Grafana, whose schema nobody publishes as a whole. */
+/** Grafana's JSON, which has no complete published schema. */
 type Json = Readonly<Record<string, unknown>>;
 
 const datasource = { type: "prometheus", uid: "${datasource}" } as const;
@@ -24,7 +24,7 @@ const yesNo = {
   options: { "1": { text: "yes", color: "green", index: 0 }, "0": { text: "no", color: "red", index: 1 } },
 };
 
-/** Writes each dashboard, by path. The same input gives the same bytes. */
+/** Renders each dashboard, by path. The same input yields the same bytes. */
 export function renderDashboards(
   dashboards: readonly Dashboard[],
   options: LinkOptions,
@@ -37,12 +37,12 @@ export function renderDashboards(
   );
 }
 
-/** Names the file of a dashboard. */
+/** Returns a dashboard's file name. */
 export function nameDashboardFile({ uid }: Dashboard): string {
   return `${uid}.json`;
 }
 
-/** Renders a dashboard as Grafana imports it (schema version 39, Grafana 10.3 and later). */
+/** Renders a dashboard for import into Grafana (schema version 39, Grafana 10.3 and later). */
 export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): string {
   const { uid, title, description } = dashboard;
   const whole = {
@@ -61,7 +61,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
     links: [
       dashboardLinks,
       { ...buildLink("Runbooks", `${getRunbookBase(options)}/README.md`), type: "link" },
-      // Grafana puts its variables, such as ${stack}, into the address.
+      // Grafana expands its variables, such as ${stack}, in the URL.
       ...(options.logsUrl === undefined ? [] : [{ ...buildLink("Logs", options.logsUrl), type: "link" }]),
     ],
     templating: { list: templating },
@@ -70,7 +70,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }
 
-/** Places rows one below the other, and the panels of each next to one another as far as there is room. */
+/** Stacks rows vertically, and lays out each row's panels side by side as far as they fit. */
 function buildPanels({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
@@ -119,7 +119,7 @@ function buildPanel(panel: Panel, options: LinkOptions): Json {
       editorMode: "code",
       expr,
       legendFormat: legend,
-      // What is shown is the value now; a line needs all of them.
+      // A stat shows the current value; a line needs all values.
       instant: kind === "stat",
       range: kind !== "stat",
     })),
@@ -228,7 +228,7 @@ function buildVariable({
   };
 }
 
-/** Matches the stack of a job: all but the service at its end. */
+/** Matches the stack of a job: everything but the service suffix. */
 export const stackOfJob = /^(.*?)(?:\/[^/]+)?$/;
 
 const templating: readonly Json[] = [

@@ -2,12 +2,12 @@ import { serviceLabel } from "../scrape-config.ts";
 import { type Dashboard, each, ofStack, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
 
 const firing = `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`;
-/** Service of each target by its own word within a day: one that is gone says nothing now. */
+/** Service of each target as it reported itself within a day: a target that is down reports nothing now. */
 const known = `max by (job, instance, service) (last_over_time(${selected("gatehouse_build_info")}[1d]))`;
-/** Service of each target by its label, even of one that never answered. */
+/** Service of each target by its label, including targets that never responded. */
 const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "service", "$1", "${serviceLabel}", "(.+)")`;
 
-/** A whole stack on one page: firing alerts, running services, and one picture of each part. */
+/** A whole stack on one page: firing alerts, running services, and one panel per component. */
 export const overviewDashboard: Dashboard = {
   uid: "gatehouse-overview",
   title: "Gatehouse / Overview",

@@ -3,7 +3,7 @@ import { type Dashboard, each, perInstance, quantile, rateBy, selected, variable
 const settle = "gatehouse_facilitator_settle_duration_seconds_bucket";
 const balance = selected("gatehouse_facilitator_signer_balance_native");
 
-/** Money: sales, outcomes of payments, and whether the signer can go on paying for gas. */
+/** Payments: sales, outcomes, and whether the signer can keep paying for gas. */
 export const paymentsDashboard: Dashboard = {
   uid: "gatehouse-payments",
   title: "Gatehouse / Payments",

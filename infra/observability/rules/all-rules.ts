@@ -5,5 +5,5 @@ import { paymentRules } from "./payments.ts";
 import { serviceRules } from "./services.ts";
 import { upkeepRules } from "./upkeep.ts";
 
-/** All rules of Gatehouse, in the order in which they are written. */
+/** All Gatehouse rules, in output order. */
 export const ruleGroups: readonly RuleGroup[] = [nodeRules, upkeepRules, serviceRules, gatewayRules, paymentRules];

@@ -7,14 +7,14 @@ const free = series("gatehouse_node_disk_free_bytes");
 const upgrading = `${unknownFor("UpgradeVerified", "Upgrading")} == 1`;
 const restarting = `${wrongFor("NoRestartPending", "Running", "Settling")} == 1`;
 
-/** Days ahead for which the disk has to have room. */
+/** Forecast horizon for free disk space, in days. */
 const diskDays = 4;
 
 const serving: readonly Alert[] = [
   {
     name: "GatehouseNodeDown",
-    // A restart that the sidecar makes has its own deadlines; a node that stays away for long is down, unless its data are copied for an upgrade:
-    // whoever started it then would break that.
+    // A restart by the sidecar has its own deadlines. A node that stays unreachable is down, unless its data is being copied for an
+    // upgrade: starting it would break the copy.
     expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
@@ -66,7 +66,7 @@ const pruning: readonly Alert[] = [
 const disk: readonly Alert[] = [
   {
     name: "GatehouseDiskFullSoon",
-    // What was seen for less than six hours has no slope that a person should hear of.
+    // Less than six hours of data give no slope worth alerting on.
     expr: `predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h and ${free} > 0`,
     for: "1h",
     severity: "warning",
@@ -94,7 +94,7 @@ const disk: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the node itself: that it serves, prunes and has room. */
+/** Alerts on the node itself: serving, pruning and disk space. */
 export const nodeRules: RuleGroup = {
   name: "gatehouse-node",
   recordings: [],

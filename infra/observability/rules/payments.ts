@@ -12,7 +12,7 @@ const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { 
 const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
 const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
 
-/** Days for which the signer has to be able to pay. */
+/** Days for which the signer's balance must last. */
 const signerDays = 7;
 
 const spend = "gatehouse:facilitator_signer_spend:rate1d";
@@ -29,7 +29,7 @@ function buildRefusedShare(window: "15m" | "1d"): Recording {
 const recordings: readonly Recording[] = [
   {
     record: spend,
-    // Half hours in which the balance rose (somebody sent more) count as 0, and what was not known (NaN) not at all.
+    // Half hours in which the balance rose (after a top-up) count as 0; unknown values (NaN) don't count.
     expr: `avg_over_time((clamp_min(-deriv(${balance}[30m]), 0) >= 0)[1d:15m])`,
   },
   buildRefusedShare("15m"),
@@ -48,7 +48,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSignerEmpty",
-    // NaN, a balance that nobody could query, is no empty one.
+    // NaN, a balance that could not be queried, is not an empty one.
     expr: `${balance} >= 0 and ${sameTarget} ${series("gatehouse_ready_check", { check: "signer" })} == 0`,
     for: "2m",
     severity: "critical",
@@ -59,7 +59,8 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSettlementStuck",
-    // By job, and over two minutes: a change of the replica that settles, which leaves a moment without any, does not start the ten minutes over.
+    // By job, over two minutes: when another replica takes over settlement, there is briefly no value, which must not restart the ten
+    // minutes.
     expr: `min_over_time((max by (job) (max_over_time(${pending}[2m])))[10m:30s]) > 0 unless on (job) sum by (job) (increase(${settled}[10m])) > 0`,
     for: "5m",
     severity: "critical",
@@ -70,7 +71,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSettlementOld",
-    // By job, and over two minutes: while another replica takes over, none has a settlement under way.
+    // By job, over two minutes: during a takeover by another replica, none has a settlement in flight.
     expr: `max by (job) (max_over_time(${oldest}[2m])) > 600`,
     for: "1m",
     severity: "critical",
@@ -81,7 +82,8 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseLedgerMismatch",
-    // Looked at every 75 s at most: several looks have to agree, so that one that met a lagging node wakes nobody. One that failed has no value.
+    // Checked every 75 s at most: several checks must agree, so that one check against a lagging node alerts nobody. A failed check has no
+    // value.
     expr: `${mismatches} > 0`,
     for: "5m",
     severity: "critical",
@@ -92,7 +94,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseLedgerNotReconciled",
-    // A time that is not there, or NaN since no look has worked, is no time within the last five minutes.
+    // A missing timestamp, or NaN because no check has succeeded, does not count as within the last five minutes.
     expr: `${settler} == 1 unless ${sameTarget} time() - ${compared} < 300`,
     for: "10m",
     severity: "warning",
@@ -122,5 +124,5 @@ const alerts: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the money. */
+/** Alerts on payments. */
 export const paymentRules: RuleGroup = { name: "gatehouse-payments", recordings, alerts };

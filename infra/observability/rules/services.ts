@@ -2,14 +2,14 @@ import type { Alert, RuleGroup } from "../alert.ts";
 import { serviceLabel } from "../scrape-config.ts";
 import { labelled, series, type Matcher } from "../series.ts";
 
-/** Prometheus's own: 0 while a target can't be scraped. */
+/** Prometheus's own metric: 0 while a target can't be scraped. */
 const scraped = "up";
 const clock = series("gatehouse_time_seconds");
 
 /**
- * Builds the expression of lost targets: those that answered within a week and do not now; those of a labelled service that answered nobody for a
- * quarter of an hour, even if they never did; and jobs all of whose targets are gone from the service discovery. The first two give one series, so that
- * a service that stays away is reported once, however long it takes.
+ * Builds the expression of lost targets: those that responded within a week but don't now; those of a labelled service that has not
+ * responded for a quarter of an hour, even if it never did; and jobs whose targets have all left service discovery. The first two yield one
+ * series, so that a service that stays down is reported once, however long it takes.
  */
 function buildLostQuery(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
@@ -33,7 +33,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseServiceDown",
-    // Nor what has no such label: a target of somebody else's.
+    // Excludes targets without the label too: they belong to other systems.
     expr: buildLostQuery({ notIn: ["sidecar", "devnet", ""] }),
     for: "3m",
     severity: "critical",
@@ -62,5 +62,5 @@ const alerts: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the services' processes, and on the files that they read. */
+/** Alerts on the services' processes and the files they read. */
 export const serviceRules: RuleGroup = { name: "gatehouse-services", recordings: [], alerts };

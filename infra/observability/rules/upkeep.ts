@@ -25,7 +25,7 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseUpgradeLong",
-    // A copy of the data alone may take an hour.
+    // The data copy alone may take an hour.
     expr: `${unknownFor("UpgradeVerified", "Upgrading")} == 1`,
     for: "90m",
     severity: "warning",
@@ -109,7 +109,7 @@ const pushed: readonly Alert[] = [
 const watching: readonly Alert[] = [
   {
     name: "GatehouseReconcileStopped",
-    // Before the first pass there is no time since the last one, but the process's own age: on a slow machine that pass may take minutes.
+    // Before the first reconcile, the process's age replaces the time since the last one: on a slow machine, the first may take minutes.
     expr: `time() - (${lastPass} > 0) > 120 or time() - process_start_time_seconds > 300 and ${sameTarget} ${lastPass} == 0`,
     for: "1m",
     severity: "critical",
@@ -128,7 +128,7 @@ const watching: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the sidecar's work for the node. */
+/** Alerts on the sidecar's management of the node. */
 export const upkeepRules: RuleGroup = {
   name: "gatehouse-upkeep",
   recordings: [],

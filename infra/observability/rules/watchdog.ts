@@ -1,8 +1,8 @@
 import type { RuleGroup } from "../alert.ts";
 
 /**
- * One alert that always fires, for a receiver that wakes somebody when it no longer does. Apart from the other alerts, because an Alertmanager without a
- * route for it would notify everybody.
+ * An alert that always fires, for a receiver that pages the operator when it stops. Separate from the other alerts, because an Alertmanager
+ * without a route for it would notify everyone.
  */
 export const watchdogRules: RuleGroup = {
   name: "gatehouse-watchdog",

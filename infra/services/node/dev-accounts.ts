@@ -1,14 +1,14 @@
 import type { StackConfig } from "../../config/config-schema.ts";
 
 /**
- * The words that the devnet node funds its accounts from. They are public, so the keys made of them guard nothing: the program uses them only if a stack
- * says `devAccounts: true`, and refuses that with a real node.
+ * Mnemonic of the devnet's funded accounts. It is public, so its keys protect nothing: the program uses them only with `devAccounts: true`,
+ * and rejects that for a real node.
  */
 export const devnetMnemonic = "test test test test test test test test test test test junk";
 
 /**
- * Accounts 0, 1 and 2 of the devnet: the facilitator's signer, a paying client, and the payee. Written
- * down because deriving them (BIP-39, BIP-32) would take a quarter of the program's time.
+ * Accounts 0, 1 and 2 of the devnet: the facilitator's signer, a paying client, and the payee. Hard-coded because deriving them (BIP-39,
+ * BIP-32) would take a quarter of the program's run time.
  */
 export const devAccounts = {
   signer: {
@@ -19,7 +19,7 @@ export const devAccounts = {
   payee: { address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" },
 } as const;
 
-/** Finds the key of the account that submits a stack's settlements; `undefined` if it has none, which the facilitator refuses. */
+/** Returns the key of the account that submits a stack's settlements; `undefined` if it has none, which the facilitator rejects. */
 export function findSignerKey({
   devAccounts: hasDevAccounts,
   signerPrivateKey,

@@ -12,12 +12,12 @@ import {
 import { keyFiles } from "./node-keys.ts";
 import type { EntryPointPlaces, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
-/** Values of a node's first configuration. */
+/** Values of a node's initial configuration. */
 export type NodeConfArgs = Readonly<{
   version: string;
   /** Address that the node announces to its peers. */
   host: HostAddress;
-  /** TCP port that peers connect to; the node listens on the port that it announces. */
+  /** TCP port that peers connect to; the node announces the port that it listens on. */
   peerPort: number;
   jobName: string;
   pushAddress: string;
@@ -25,38 +25,37 @@ export type NodeConfArgs = Readonly<{
   pushIntervalSeconds: number;
 }>;
 
-/** Family of the devnet. */
 const [devnetFamily] = nodeFamilies;
 
-/** Place of the programs in a node's image, as the stack names it. */
+/** Location of the programs in a node's image, as the stack configures it. */
 export type ProgramPlace = Readonly<{
-  /** Directory of the programs; default: by the node's version. */
+  /** Directory of the programs; default: according to the node's version. */
   binDirectory?: string | undefined;
   nodeDirectory?: string | undefined;
 }>;
 
-/** Builds the devnet's first `node.conf`, where its version looks for it (specification, "Versioning", 1). */
+/** Builds the devnet's initial `node.conf` at the path that its version reads (specification, "Versioning", 1). */
 export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
   const { layout } = findReleaseOfText(args.version, releases);
   const path = `${deriveProgramDirectory(layout, devnetFamily.nodeDirectory)}/node.conf`;
   return { path, content: renderNodeConf(args, devnetFamily, releases), host: args.host };
 }
 
-/** Finds the directory of a node's container with its programs, whichever node it is. */
+/** Returns the program directory in a node's container, for real nodes and the devnet. */
 export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
-/** Place, family and files of a real node's workspace. */
+/** Program location, family and files of a real node's workspace. */
 export type NodeWorkspace = ProgramPlace &
   Readonly<{
     /** Default: the specification's. */
     family?: NodeFamily;
-    /** Files that the stack puts into it. */
+    /** Files of the stack to install in the workspace. */
     files?: readonly PlacedFile[];
   }>;
 
-/** Builds a real node's first `node.conf`, and the directories of its container. */
+/** Builds a real node's initial `node.conf`, and the directories of its container. */
 export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, family = devnetFamily, nodeDirectory = family.nodeDirectory, files = [] }: NodeWorkspace,
@@ -93,8 +92,8 @@ function buildEntryPoint(
 }
 
 /**
- * Renders a node's first `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
- * ("Versioning", 2). An address that only the place knows is filled in there.
+ * Renders a node's initial `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
+ * ("Versioning", 2). An address known only at the node's location is filled in there.
  */
 function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: NodeReleases): string {
   const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
@@ -127,31 +126,31 @@ function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: Nod
   return `${JSON.stringify(configuration, undefined, 2)}\n`;
 }
 
-/** Program in the image that puts the node's first configuration where it is missing. */
+/** Program in the image that writes the node's initial configuration if it is missing. */
 const seedProgram = "/app/infra/images/seed-node-conf.ts";
 
-/** Variable in which that program finds the address that the node announces to its peers. */
+/** Environment variable that passes that program the address that the node announces to its peers. */
 export const hostIpVariable = "HOST_IP";
 
-/** Path at which that program finds the directory that the node will run in. */
+/** Path at which that program finds the node's future working directory. */
 export const stagedBin = "/run/gatehouse/bin";
 
-/** Names a placed file where that program finds it; its path may have slashes, which a Secret's entries may not. */
+/** Returns the name under which that program finds an installed file; the file's own path may contain slashes, which keys of a Secret may not. */
 export function namePlacedFile(index: number): string {
   return `placed-${index}`;
 }
 
-/** Directories in which the program that seeds a node's configuration finds its sources. */
+/** Source directories of the program that seeds a node's configuration. */
 export type SeedSources = Readonly<{
-  /** The node's first configuration. */
+  /** The node's initial configuration. */
   conf: string;
-  /** Directory of the image's programs, if they are to be copied. */
+  /** Directory of the image's programs, if they need copying. */
   programs?: string | undefined;
-  /** Directory of the files that the stack puts into the workspace. */
+  /** Directory of the stack's files for the workspace. */
   placed: string;
 }>;
 
-/** Builds the arguments of Node that run that program. */
+/** Builds Node's arguments to run that program. */
 export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
   if (places === undefined) return [seedProgram, conf, path];
   const { entryPoint } = places;

@@ -10,7 +10,7 @@ import { chainDataDirectory, keysDirectory, locateConf, workspaceDirectory } fro
 
 type Secret = (text: string) => DeploymentSecret;
 
-/** Chooses the family of a stack's node: the stack's own word, else the one whose tags look like that of `nodeImage`, else the first. */
+/** Chooses the family of a stack's node: the configured one, else the one whose tag format matches `nodeImage`, else the first. */
 export function chooseNodeFamily({
   nodeFamily,
   nodeImage = "",
@@ -21,12 +21,12 @@ export function chooseNodeFamily({
   return found ?? nodeFamilies[0];
 }
 
-/** Whether the image of a stack's node copies its programs to the workspace at each start. */
+/** Whether the stack's node image copies its programs to the workspace at each start. */
 export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImage">): boolean {
   return config.nodeImage !== undefined && chooseNodeFamily(config).image.programs === "entry-point";
 }
 
-/** Lists the paths that a family's entry point is told, by the names of its variables. */
+/** Lists the paths passed to a family's entry point, by environment variable. */
 export function listPathVariables(family: NodeFamily): Readonly<Record<string, string>> {
   const { variables } = family.image;
   if (variables === undefined) return {};
@@ -38,7 +38,7 @@ export function listPathVariables(family: NodeFamily): Readonly<Record<string, s
   };
 }
 
-/** Lists the variables of a node's image that may hold a secret: its keys' password, and those that the stack names. */
+/** Lists the environment variables of a node's image that may contain a secret: the password of its keys, and those that the stack configures. */
 export function listSecretVariables(config: StackConfig, secret: Secret): Readonly<Record<string, Input<string>>> {
   const { nodeKeysPassword: password, nodeEnvironment = {} } = config;
   const passwords =
@@ -50,12 +50,12 @@ export function listSecretVariables(config: StackConfig, secret: Secret): Readon
   );
 }
 
-/** Lists the variables that hold the password of a node's keys. */
+/** Lists the environment variables with the password of a node's keys. */
 function listPasswordVariables({ image: { variables } }: NodeFamily): readonly string[] {
   return variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
 }
 
-/** Lists the files that a stack puts into its node's workspace. */
+/** Lists the files that a stack installs in its node's workspace. */
 export function listPlacedFiles(config: StackConfig, secret: Secret): readonly PlacedFile[] {
   const { genesis, forks } = listOwnPaths(chooseNodeFamily(config));
   const { nodeGenesis, nodeForks, nodeFiles = {} } = config;
@@ -74,7 +74,7 @@ export function listPlacedFiles(config: StackConfig, secret: Secret): readonly P
   ];
 }
 
-/** Lists the places of the files that have their own setting. */
+/** Lists the paths of files that have their own setting. */
 function listOwnPaths({ image: { genesisPath }, forksPath }: NodeFamily) {
   return { genesis: locateInWorkspace(genesisPath), forks: locateInWorkspace(forksPath) };
 }
@@ -85,7 +85,7 @@ function locateInWorkspace(path: string | undefined): string | undefined {
 
 const filePrefix = "file:";
 
-/** Finds the path in a value that names a file of this machine; undefined if the value is the content itself. */
+/** Returns the path in a value that refers to a local file; undefined if the value is the content itself. */
 function findSource(text: string): string | undefined {
   return text.startsWith(filePrefix) ? text.slice(filePrefix.length) : undefined;
 }
@@ -95,7 +95,7 @@ function readContent(text: string): string {
   return source === undefined ? text : readFileSync(source, "utf8");
 }
 
-/** Settings of a node's image, and those that only an image takes whose entry point prepares the node. */
+/** Settings of a node's image, including those that apply only to an image whose entry point prepares the node. */
 const imageKeys = [
   "nodeFamily",
   "nodeKeysPassword",
@@ -107,7 +107,7 @@ const imageKeys = [
 ] as const;
 const entryPointKeys: ReadonlySet<string> = new Set(["nodeKeysPassword", "nodeGenesis", "nodeForks", "nodeFiles"]);
 
-/** Finds settings of a node's image that it has no use for: none is ignored. */
+/** Reports settings that a node's image does not use, so that none is silently ignored. */
 export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = imageKeys.filter((key) => config[key] !== undefined);
   if (config.nodeImage === undefined) {
@@ -136,7 +136,7 @@ function refuse(key: string, wrong: string): ConfigProblem {
   return describeProblem(key, { wrong, remedy: ["Remove it", { kind: "remove", key }, "."] });
 }
 
-/** Finds settings of the devnet next to a real node, which would not read them. */
+/** Reports settings of the devnet that a real node would ignore. */
 function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
   return Object.keys(settings.node ?? {}).map((key) =>
     refuse(
@@ -146,7 +146,7 @@ function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[
   );
 }
 
-/** Finds variables and files that the stack itself gives the node. */
+/** Reports environment variables and files that conflict with the stack's own. */
 function findTakenNames(config: StackConfig, family: NodeFamily): readonly ConfigProblem[] {
   const taken = new Set([...Object.keys(listPathVariables(family)), ...listPasswordVariables(family)]);
   const { genesis, forks } = listOwnPaths(family);
@@ -183,7 +183,7 @@ function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`nodeFiles["${path}"]`, text]));
 }
 
-/** Finds values without which a node's entry point would not start it. */
+/** Reports missing values without which a node's entry point would not start it. */
 export function findMissingNodeValues(config: StackConfig): readonly ConfigProblem[] {
   if (!hasEntryPoint(config)) return [];
   const { genesisPath = "" } = chooseNodeFamily(config).image;

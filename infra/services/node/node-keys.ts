@@ -4,15 +4,15 @@ import type { ProblemParts } from "../../config/problem-parts.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
-/** A real node's keys (specification, `secret_config`), by their source; each ends as a file of mode 0400 of the node's user. */
+/** A real node's keys (specification, `secret_config`), by their source; each becomes a file of mode 0400 owned by the node's user. */
 export type NodeKeys = Readonly<{
-  /** Keys that Pulumi keeps encrypted. */
+  /** Keys that Pulumi stores encrypted. */
   files: readonly FileSpec[];
-  /** Keys that stand ready: in a Secret of the namespace, or in a directory of the Docker host. */
+  /** Existing keys: in a Secret of the namespace, or in a directory of the Docker host. */
   foreign: ForeignFiles | undefined;
 }>;
 
-/** Names of the files, as node.conf's `domain_key_path` and `stabilizing_key_path` end. */
+/** File names of the keys, as in node.conf's `domain_key_path` and `stabilizing_key_path`. */
 export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.key" } as const;
 
 const keyNames = ["domainKey", "stabilizingKey"] as const;
@@ -33,7 +33,7 @@ export function readNodeKeys(config: StackConfig, secret: (text: string) => Depl
   return { files, foreign: undefined };
 }
 
-/** Finds problems of the keys' sources: all come from one, and from one that the target has. */
+/** Reports problems of the keys' sources: all keys must come from one source, which the target supports. */
 export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = keyNames.filter((key) => config[key] !== undefined);
   const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
@@ -61,7 +61,7 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   return [];
 }
 
-/** Finds keys that a real node lacks, with every way to give them. */
+/** Reports missing keys of a real node, with every way to supply them. */
 export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeImage === undefined) return [];
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];

@@ -18,7 +18,7 @@ export const keysDirectory = `${workspaceDirectory}/keys`;
 /** Name of the volume with the node's configuration and chain data; of the devnet, its whole workspace. */
 export const workspaceVolume = "node-workspace";
 
-/** Time that the node may take to stop; killing it earlier can damage its chain data. */
+/** Stop timeout of the node; killing it earlier can damage its chain data. */
 export const nodeStopGraceSeconds = 300;
 
 /** The volume of a node's container, shared with its sidecar. */
@@ -30,24 +30,24 @@ export const workspace: VolumeSpec = {
   sizeGibibytes: 500,
 };
 
-/** A real node's chain data: all of its volume that its own container sees, besides {@link confVolume}. */
+/** A real node's chain data: the only part of its volume mounted into its own container, besides {@link confVolume}. */
 export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", path: chainDataDirectory };
 
 /**
- * A real node's node.conf, in its own directory: among the image's programs it would be gone with them at an upgrade, or keep them
- * from being upgraded, and a file that is mounted by itself can't be replaced by a rename.
+ * A real node's node.conf, in its own directory. Stored with the image's programs, it would be lost with them on an upgrade, or prevent
+ * their upgrade; and a file mounted by itself can't be replaced by a rename.
  */
 export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };
 
 /**
- * Locates a real node's configuration file: its family's own place where the image's entry point takes the programs to the workspace, else
- * {@link confVolume}, with a link in the directory that the node runs in.
+ * Returns the location of a real node's configuration file: its family's own path if the image's entry point copies the programs to the
+ * workspace, else {@link confVolume}, with a link in the node's working directory.
  */
 export function locateConf({ image, configPlaces: [place] }: NodeFamily): string {
   return image.programs === "entry-point" ? `${workspaceDirectory}/${place}` : `${confVolume.path}/node.conf`;
 }
 
-/** Derives the directory of the node's programs in a layout (specification, "Versioning", 1). */
+/** Returns the directory of the node's programs in a layout (specification, "Versioning", 1). */
 export function deriveProgramDirectory(layout: LayoutName, nodeDirectory: string): string {
   return `${workspaceDirectory}/${deriveBinDirectory(layout, nodeDirectory)}`;
 }

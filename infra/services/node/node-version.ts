@@ -3,14 +3,14 @@ import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 
 /**
- * Chooses the version that the first node.conf is made for, before the node has answered: the stack's own word, else the tag of a real node's image,
- * else the devnet's. `findNodeVersionProblems` refuses a real node without either.
+ * Chooses the version for the initial node.conf, before the node has responded: the configured one, else the tag of a real node's image,
+ * else the devnet's. `findNodeVersionProblems` rejects a real node with neither.
  */
 export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): string {
   return nodeVersion ?? (nodeImage === undefined ? undefined : parseImageVersion(nodeImage)?.text) ?? devnetVersion;
 }
 
-/** Finds a real node without a version, which is never guessed: under the names of another version, the node would ignore its metrics' keys without a word. */
+/** Reports a real node without a version, which is never guessed: with the key names of another version, the node would silently ignore its metrics keys. */
 export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
   if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
   const key = "nodeVersion";

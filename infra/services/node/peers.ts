@@ -4,18 +4,18 @@ import { describeProblem, type ConfigProblem } from "../../config/config-problem
 import { nodePorts } from "./node-layout.ts";
 import type { HostAddress } from "../service-spec.ts";
 
-/** Ports that Kubernetes gives to Services of type NodePort, unless the cluster is configured otherwise. */
+/** Ports that Kubernetes assigns to NodePort Services by default. */
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
-/** Peers' port if Kubernetes exposes it as a NodePort and the stack names none. */
+/** Default peer port if Kubernetes exposes it as a NodePort. */
 const defaultNodePort = 30_900;
 
-/** Chooses the TCP port that peers connect to. A node announces the port that it listens on, so both are one number: with NodePort it lies in that range. */
+/** Chooses the TCP port that peers connect to. A node announces the port that it listens on, so both are equal: with NodePort, it must be in that range. */
 export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
   return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
 }
 
-/** Chooses the address that the node announces to its peers: the stack's, or the one that fits how the node is exposed. */
+/** Chooses the address that the node announces to its peers: the configured one, or the one that fits the node's exposure. */
 export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
   if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
   if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
@@ -23,8 +23,8 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
 }
 
 /**
- * Warns of an exposure to peers that weakens the namespace; `undefined` if it does not. The Pod Security Standards forbid host ports at `baseline`
- * already, and a namespace can't make an exception for one pod.
+ * Warns about a peer exposure that weakens the namespace; `undefined` if it does not. The Pod Security Standards forbid host ports even at
+ * `baseline`, and a namespace can't exempt a single pod.
  */
 export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
@@ -36,7 +36,7 @@ export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigPr
   });
 }
 
-/** Finds problems of the peers' way to the node. */
+/** Reports problems of the peers' access to the node. */
 export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
   const port = choosePeerPort(config);
   const { first, last } = nodePortRange;
@@ -59,12 +59,12 @@ function describeWrongPort(wrong: string): ConfigProblem {
   return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
 
-/** Whether the stack has to name the address: nothing in a container knows that of a Docker host's uplink or of a load balancer. */
+/** Whether the stack must configure the address: a container can't determine that of a Docker host's uplink or of a load balancer. */
 function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
   return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
 }
 
-/** Finds a host name on Docker, where a container is made once and the address would stay as it was looked up then. */
+/** Reports a host name on Docker, where a container is created once and the address would never be resolved again. */
 function findHostNameProblems({ target, hostIp }: StackConfig): readonly ConfigProblem[] {
   if (target !== "docker" || hostIp === undefined || isIP(hostIp) !== 0) return [];
   const key = "hostIp";

@@ -8,31 +8,30 @@ import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
-/** Arguments of {@link alertmanagerSpec}. */
 export type AlertmanagerArgs = Readonly<{
-  /** Its whole configuration file, whose receivers have passwords and tokens; undefined: it shows alerts and notifies nobody. */
+  /** Its complete configuration file, whose receivers contain passwords and tokens; if undefined, it shows alerts and notifies nobody. */
   config: DeploymentSecret | undefined;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** The official image's own directory of silences and of the notifications log. */
+/** The official image's own directory for silences and the notification log. */
 const directory = "/alertmanager";
 
 const configFile = "alertmanager.yaml";
 
-/** Groups alerts as a person wants to hear of them, and notifies nobody. */
+/** Groups alerts for display, and notifies nobody. */
 const silentConfig = {
   route: { receiver: "nobody", group_by: ["alertname", "job"] },
   receivers: [{ name: "nobody" }],
 };
 
-/** The part that every configuration of Alertmanager has; the rest is Alertmanager's to judge. */
+/** The part common to every Alertmanager configuration; Alertmanager validates the rest. */
 const configShape = z.object({
   route: z.object({ receiver: z.string().min(1) }),
   receivers: z.array(z.object({ name: z.string().min(1) })).min(1),
 });
 
-/** Builds an Alertmanager that the stack's Prometheus alone sends to, and that may reach receivers on the internet if it has any. */
+/** Builds an Alertmanager that only the stack's Prometheus can reach, and that may reach receivers on the internet if it has any. */
 export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
   const content = config?.value ?? stringify(silentConfig);
   const spec: ServiceSpec = {
@@ -41,7 +40,7 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
       `--config.file=${filesDirectory}/${configFile}`,
       `--storage.path=${directory}`,
       `--web.listen-address=:${stackServices.alertmanager.ports.http}`,
-      // One process has nobody to talk to.
+      // A single process needs no cluster.
       "--cluster.listen-address=",
     ],
     files: [{ name: configFile, content, secret: config !== undefined }],
@@ -53,7 +52,7 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
   return { spec, problems: config === undefined ? [] : findConfigProblems(config.check) };
 }
 
-/** Finds obvious problems of an Alertmanager's configuration. No message shows any of it: it has passwords. */
+/** Reports obvious problems of an Alertmanager configuration. Messages never quote it, because it contains passwords. */
 function findConfigProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
   const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
@@ -72,7 +71,7 @@ function findConfigProblems(text: string): readonly ConfigProblem[] {
   return problem("found a `route` to a receiver that `receivers` does not have.");
 }
 
-/** The Alertmanager next to a stack's own Prometheus. */
+/** The Alertmanager of a stack's own Prometheus. */
 export const alertmanager: BroughtService<AlertmanagerArgs> = {
   isBrought: ({ observability }) => observability?.alertmanager !== undefined,
   readArgs: ({ alertmanagerConfig, limits }, { secret }) => ({

@@ -9,13 +9,12 @@ import { findSignerKey } from "../node/dev-accounts.ts";
 import { deriveGrafanaPassword } from "./observability-args.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
-/** Arguments of {@link grafanaSpec}. */
 export type GrafanaArgs = Readonly<{
-  /** Password of the user `admin`; Grafana takes it over at its first start only. */
+  /** Password of the user `admin`; Grafana reads it only at its first start. */
   password: DeploymentSecret;
   runbookBaseUrl: string;
   logsUrl: string | undefined;
-  /** Seconds between two samples, so that a rate is taken over several of them. */
+  /** Scrape interval in seconds, so that a rate covers several samples. */
   intervalSeconds: number;
   /** Host of the stack's own Prometheus. */
   prometheus: string;
@@ -33,7 +32,7 @@ const passwordFile = "admin-password";
 /** Builds Grafana's data source for Prometheus (Grafana's documentation, "Provision Grafana"). */
 function buildDatasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
-  // Grafana takes 15 s otherwise, and a rate over a minute of samples that are a minute apart is empty.
+  // Grafana's default is 15 s, and a one-minute rate over samples one minute apart is empty.
   const jsonData = { timeInterval: `${intervalSeconds}s` };
   const url = `http://${prometheus}:${stackServices.prometheus.ports.http}`;
   return { apiVersion: 1, datasources: [{ ...own, url, editable: false, jsonData }] };
@@ -47,8 +46,8 @@ const provider = {
 };
 
 /**
- * Builds a Grafana with Gatehouse's dashboards over the stack's Prometheus. Its files stand at both places that it looks for provisioning in,
- * where it takes from each file what belongs there. It opens no connection but to Prometheus: no report of use, no look for updates.
+ * Builds a Grafana with Gatehouse's dashboards over the stack's Prometheus. Its files are in both of Grafana's provisioning directories,
+ * where it reads from each file only the relevant part. It connects only to Prometheus: no usage reporting, no update checks.
  */
 export function grafanaSpec(args: GrafanaArgs): BuiltService {
   const spec: ServiceSpec = {
@@ -97,7 +96,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** The Grafana over a stack's own Prometheus. */
+/** The Grafana for a stack's own Prometheus. */
 export const grafana: BroughtService<GrafanaArgs> = {
   isBrought: ({ observability }) => observability?.grafana !== undefined,
   readArgs: (config, { prefix, addresses, secret }) => {

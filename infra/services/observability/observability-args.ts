@@ -6,8 +6,9 @@ import type { ProblemParts } from "../../config/problem-parts.ts";
 import { nobodysRunbooks } from "../../observability/alert.ts";
 
 /**
- * Derives the password of Grafana's admin: the stack's own, or one made of the signer's key (HKDF, RFC 5869), which every stack has, so that nothing
- * more has to be kept; who knows the one learns nothing about the other. `undefined` if the stack has neither, which the facilitator refuses.
+ * Returns the password of Grafana's admin: the configured one, or one derived from the signer's key (HKDF, RFC 5869), which every stack
+ * has, so that nothing else needs to be stored; neither reveals the other. `undefined` if the stack has neither, which the facilitator
+ * rejects.
  */
 export function deriveGrafanaPassword(
   { grafanaPassword }: StackConfig,
@@ -18,7 +19,7 @@ export function deriveGrafanaPassword(
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** Finds problems of a stack's monitoring. */
+/** Reports problems of a stack's monitoring. */
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
@@ -61,7 +62,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   return problems;
 }
 
-/** Warns of gaps in a stack's monitoring, before it is deployed. */
+/** Warns about gaps in a stack's monitoring before deployment. */
 export function warnOfWatching(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
@@ -80,7 +81,7 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
   });
 }
 
-/** Warns of alerts that reach nobody; `undefined` if they reach somebody, or if the stack does not decide that. */
+/** Warns about alerts that notify nobody; `undefined` if they notify someone, or if the stack does not control that. */
 function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {

@@ -10,13 +10,12 @@ import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "../service-spec.ts";
 
-/** Arguments of {@link prometheusSpec}. */
 export type PrometheusArgs = Readonly<{
-  /** Prefix of the jobs, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
+  /** Job prefix, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
   prefix: string;
-  /** Host names of the processes of services that have one each, ready or not. */
+  /** Host names that resolve to all processes of a service, ready or not; only for services that have one. */
   hosts: Readonly<Partial<Record<ServiceName, string>>>;
-  /** Services of the stack; those that name a port with metrics are scraped. */
+  /** The stack's services; those with a metrics port are scraped. */
   services: readonly ServiceSpec[];
   intervalSeconds: number;
   runbookBaseUrl: string;
@@ -24,20 +23,23 @@ export type PrometheusArgs = Readonly<{
   volumeGibibytes: number;
   /** Host of the stack's own Alertmanager, if it has one. */
   alertmanager: string | undefined;
-  /** Whether an alert fires always, so that its silence shows that no alert arrives. */
+  /** Whether to include an alert that always fires, whose absence shows that alerts are not delivered. */
   watchdog: boolean;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** The official image's own directory of data, which a new volume takes over with its owner. */
+/** The official image's own data directory, which a new volume inherits with its owner. */
 const directory = "/prometheus";
 
-/** Share of the volume that blocks may take: the rest is for the write-ahead log and for compaction. */
+/** Fraction of the volume for blocks; the rest is for the write-ahead log and compaction. */
 const blocksShare = 0.8;
 
 const rulesName = "rules.yaml";
 
-/** Builds a Prometheus that scrapes the stack's services by their own ports and judges them by Gatehouse's rules. It is never public: it authenticates nobody. */
+/**
+ * Builds a Prometheus that scrapes the stack's services on their own ports and evaluates Gatehouse's rules. It is never public, because it
+ * has no authentication.
+ */
 export function prometheusSpec(args: PrometheusArgs): BuiltService {
   const scraped = args.services.filter(({ metrics }) => metrics !== undefined);
   const config = buildPrometheusConfig({
@@ -53,7 +55,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
       `--web.listen-address=:${stackServices.prometheus.ports.http}`,
-      // Its default lets the script of any page read it that is opened in a browser which reaches it.
+      // By default, scripts of any page can read it from a browser that can reach it.
       "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,
       "--enable-feature=exemplar-storage",

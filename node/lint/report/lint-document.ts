@@ -20,7 +20,7 @@ const file = z
   })
   .readonly();
 
-/** Document that `gatehouse lint --format json` prints. Fields are added to it, never renamed or removed within a major version. */
+/** Document printed by `gatehouse lint --format json`. Within a major version, fields are only added, never renamed or removed. */
 export const lintDocument = z
   .strictObject({
     configPath: file.unwrap().shape.configPath.optional().describe("where one file was given, that file's"),

@@ -1,19 +1,19 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Path that stands for standard input. */
+/** Path that means standard input. */
 export const standardInput = "-";
 
 /** Name of a file in a report for a forge. */
 export type RepositoryPlace = Readonly<{
-  /** Relative to the repository, with slashes, where the file is in it; else as it was given. */
+  /** Relative to the repository, with slashes, if the file is in it; else as given. */
   path: string;
-  /** The same as a URI reference (RFC 3986); `isRelative` to the repository, or a file URL. */
+  /** The path as a URI reference (RFC 3986): relative to the repository if `isRelative`, else a file URL. */
   uri: string;
   isRelative: boolean;
 }>;
 
-/** Names a file so that a forge finds it in its checkout, whatever directory the command was run in. */
+/** Names a file so that a forge finds it in its checkout, independent of the command's working directory. */
 export function findPlaceInRepository(configPath: string, repository: string): RepositoryPlace {
   if (configPath === standardInput) return { path: "stdin", uri: "stdin", isRelative: true };
   const absolute = resolve(configPath);

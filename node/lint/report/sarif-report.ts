@@ -3,20 +3,20 @@ import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { findPlaceInRepository } from "./repository-place.ts";
 
-/** Facts about the program that a SARIF log names as its writer. */
+/** Facts about the program that a SARIF log lists as its tool. */
 export type SarifOptions = Readonly<{
   /** Version of Gatehouse. */
   toolVersion: string;
-  /** URL of the folder `docs/`, with or without a slash at its end. */
+  /** URL of the directory `docs/`, with or without a trailing slash. */
   docsUrl: string;
-  /** Directory that paths are relative to. */
+  /** Base directory of relative paths. */
   repository: string;
   exitStatus: number;
 }>;
 
 const names = Object.keys(lintRules);
 
-/** Formats findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Names nothing of the machine, so equal files give equal logs. */
+/** Formats findings as SARIF 2.1.0 (OASIS Standard, 2020), for code scanning and editors. Includes nothing machine-specific, so equal files give equal logs. */
 export function formatSarifReport(files: readonly LintedFile[], options: SarifOptions): Log {
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {
@@ -86,7 +86,7 @@ function buildResult(finding: LintFinding, file: LintedFile, options: SarifOptio
 
 function buildLocation({ configPath }: LintedFile, { repository }: SarifOptions): Location {
   const { uri, isRelative } = findPlaceInRepository(configPath, repository);
-  // The consumer knows where its checkout is; ours may be another machine's.
+  // The consumer knows its checkout directory, which may be on another machine.
   const artifactLocation = isRelative ? { uri, uriBaseId: "%SRCROOT%" } : { uri };
   return { physicalLocation: { artifactLocation } };
 }

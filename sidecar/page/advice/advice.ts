@@ -10,7 +10,6 @@ const lookFailed = step(
   "Read this process's log: its event task-failed says where the look failed. Restart the process if that stays, and report it with that line.",
 );
 
-/** Lists the steps for a condition. */
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
   if (cause.reason === "CheckFailed") return [lookFailed];
   return advice[cause.type]?.(cause, deployment) ?? [];

@@ -4,33 +4,33 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { CommandWords } from "../../upkeep/command-words.ts";
 import type { OpsPlace } from "../../upkeep/drivers/ops-place.ts";
 
-/** Commands by which a person looks at this node; one is absent if this deployment has none. */
+/** Commands to inspect and operate this node; absent where this deployment has none. */
 export type Deployment = Readonly<{
-  /** Queries the node's RPC, from the sidecar's place if `upkeep.commandPrefix` names one: the node's address may be valid only there. */
+  /** Queries the node's RPC, through `upkeep.commandPrefix` if set: the node's address may be valid only where the sidecar runs. */
   queryRpc: string;
-  /** Whether the sidecar restarts a node that hangs. */
+  /** Whether the sidecar restarts a hung node. */
   restartsHung: boolean;
   /** Shows whether the node's process runs. */
   showProcess?: string;
-  /** Prints the end of the node's log. */
+  /** Prints the last lines of the node's log. */
   showLog?: string;
-  /** Starts the node by hand. */
+  /** Starts the node manually. */
   start?: string;
-  /** Shows how full the disk of the node's data is. */
+  /** Shows the disk usage of the node's data. */
   showDisk?: string;
-  /** Judges node.conf. */
+  /** Validates node.conf. */
   lint?: string;
   /** Shows the sidecar's own status. */
   status: string;
   resume: string;
   adopt: string;
-  /** Withdraws an upgrade that has not stopped the node. */
+  /** Cancels an upgrade that has not stopped the node yet. */
   cancelUpgrade: string;
-  /** Restores the node's data from the copy that the last upgrade kept. */
+  /** Restores the node's data from the copy made by the last upgrade. */
   restoreData: string;
 }>;
 
-/** Facts that the commands depend on, besides the settings. */
+/** Facts besides the settings that the commands depend on. */
 export type DeploymentFacts = Readonly<{
   command: CommandWords;
   /** URL of the sidecar's listener. */
@@ -45,7 +45,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
-  // The origin alone: the rest of a URL may hold a key.
+  // Only the origin: the rest of a URL may contain a key.
   const rpc = new URL(settings.node.httpUrl).origin;
   return {
     queryRpc:

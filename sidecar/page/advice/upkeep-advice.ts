@@ -1,9 +1,9 @@
 import { step, type AdviceTable } from "./step.ts";
 
-/** Reasons of `ConfigValid` for which what stands at node.conf's place is left to people. */
+/** Reasons of `ConfigValid` for which the file at node.conf's path is left to the operator. */
 const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
-/** Advice on node.conf, the sidecar's own work, and restarts. */
+/** Advice on node.conf, the sidecar's reconciliation, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   NotPaused: (_, { showLog, resume }) => [
     step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),

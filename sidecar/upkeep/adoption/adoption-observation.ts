@@ -7,9 +7,9 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
 
-/** Plan for the node, and whether the sidecar may carry it out. */
+/** Plan for the node, and whether the sidecar may execute it. */
 export type AdoptionObservation = Readonly<{
-  /** Last plan, as a person reads it; undefined before the first. */
+  /** Last plan, formatted for the operator; undefined before the first one. */
   plan: PlanView | undefined;
   authority: Authority | undefined;
   adopted: Adoption | undefined;
@@ -17,7 +17,7 @@ export type AdoptionObservation = Readonly<{
 
 export type ObservedAdoption = Observation<AdoptionObservation>;
 
-/** Creates an observation with nothing planned yet. */
+/** Creates an observation without a plan. */
 export function observeAdoption(onChange?: () => void): ObservedAdoption {
   return createObservation<AdoptionObservation>(
     { plan: undefined, authority: undefined, adopted: undefined },
@@ -25,7 +25,7 @@ export function observeAdoption(onChange?: () => void): ObservedAdoption {
   );
 }
 
-/** Notes the plan, and whether it may be carried out; logs one that changed while it waits for approval. */
+/** Records the plan and whether it may be executed; logs a changed plan while approval is pending. */
 export function noteAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
   seen: ObservedAdoption,
@@ -44,7 +44,7 @@ const adoptedBy = {
   "earlier version": "it acted before",
 } as const;
 
-/** Reports whether the sidecar may act on this node; while it waits, with its plan and the command that approves it. Pure. */
+/** Reports whether the sidecar may act on this node; while approval is pending, includes the plan and the command that approves it. Pure. */
 export function deriveAdoptionConditions(
   { plan, authority, adopted }: AdoptionObservation,
   mode: SidecarSettings["upkeep"]["mode"],

@@ -2,10 +2,10 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isEarly } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** Right of a sidecar over its node: `waits` until a person has seen the plan and run `gatehouse adopt`. */
+/** Permission of a sidecar to act on its node: `waits` until the operator has seen the plan and run `gatehouse adopt`. */
 export type Authority = "acts" | "waits" | "observes";
 
-/** Decides by `upkeep.mode` and the node's adoption. */
+/** Derives the authority from `upkeep.mode` and the node's adoption. */
 export function decideAuthority(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,
@@ -14,7 +14,7 @@ export function decideAuthority(
   return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
 }
 
-/** Explains why a sidecar changes nothing at its node now, as the end of a sentence; undefined if it may. */
+/** Explains, as the end of a sentence, why the sidecar currently doesn't change its node; undefined if it may. */
 export function explainIdle(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
@@ -26,13 +26,13 @@ export function explainIdle(
   return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateWritable says why)";
 }
 
-/** Whether an upgrade has begun to change the node, so that nothing else may. */
+/** Whether an upgrade has started to change the node, which blocks all other changes. */
 export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined && !isEarly(record.stage);
 }
 
-/** Whether an upgrade is under way, even if the node still runs untouched. */
+/** Whether an upgrade is in progress, even if it hasn't touched the node yet. */
 export function isUpgradeUnderWay({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined;

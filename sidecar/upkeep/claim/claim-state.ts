@@ -26,27 +26,28 @@ import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } fr
 export type ClaimDependencies = Readonly<{
   log: Logger;
   userStateDirectory: string;
-  /** Default state directory of older versions; absolute, or relative to the current directory. */
+  /** Default state directory of older versions; absolute, or relative to the working directory. */
   oldStateDirectory?: string;
   signal: AbortSignal;
 }>;
 
-/** State of a node, held by this process alone. */
+/** State of a node, owned exclusively by this process. */
 export type ClaimedState = UpkeepState &
   Readonly<{
-    /** Flushes the state and leaves it to the next process: nothing is written afterwards, nor need it be. */
+    /** Flushes the state and releases it to the next process; later writes are neither made nor needed. */
     release: () => void;
   }>;
 
-/** A sidecar that is replaced may need this long to end. */
+/** Time that a replaced sidecar may need to exit. */
 const lockWithinMs = 3_000;
 const lockAgainMs = 100;
 
 /**
- * Opens the state of one node, for this process alone until it is disposed of or the process ends. Its identity is written before anything
- * else; state of an older version, which has none, is taken over once if its copies of node.conf are this node's.
+ * Opens the state of one node exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else.
+ * State of an older version has no identity; it is migrated once if its copies of node.conf are this node's.
  *
- * @throws {StartupError} when the state, or node.conf, is in use by another sidecar, the state is another node's, or the workspace is the directory of the programs.
+ * @throws {StartupError} when another sidecar uses the state or node.conf, the state belongs to another node, or the workspace is the
+ * programs' directory.
  */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
@@ -79,7 +80,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
       ...state,
       release: () => {
         state.store.flush();
-        // One that hangs stays so: its file is not even closed.
+        // A hung store stays hung: even its file isn't closed.
         if (state.store.failure()?.reason !== "Unresponsive")
           state.store.suspend({ reason: "InUse", message: `${directory} is left to the sidecar that takes over.` });
         lock[Symbol.dispose]();
@@ -115,15 +116,15 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
       log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
     }
   }
-  // A person who agreed to a plan without a node.conf has not seen what would be done to this one.
+  // An operator who approved a plan without a node.conf hasn't seen the plan for this one.
   const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
   const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
-  // In one write: an adoption, or what a node has read, is never in a state that names no node.
+  // In one write, so that the state never has an adoption, or a config that a node has read, without a node identity.
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
     if (taken === "unknown") {
-      // Whose these were can't be determined: a drift from them might be one from another node's configuration.
+      // The owner of these can't be determined: a drift from them might be a drift from another node's configuration.
       state.nodeHas.set(undefined);
       state.restartInFlight.set(undefined);
     }
@@ -135,7 +136,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   if (failure !== undefined) throw new StartupError(failure.message);
 }
 
-/** Judges whose a state without an identity is; new state is `unknown`, with nothing in it to forget. */
+/** Determines the owner of a state without an identity; `unknown` for new state, which has nothing to forget. */
 async function judgeOld(
   state: UpkeepState,
   found: NodeIdentity,
@@ -205,12 +206,12 @@ function describeHolder(holder: LockHolder | undefined): string {
   return `${formatHolder(holder)} looks after ${holder.node} with it.`;
 }
 
-/** A sidecar that never writes may stand alongside the one that does; two that write are refused before either has done anything. */
+/** A sidecar that never writes may run alongside one that does; two writers are rejected before either acts. */
 async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
   if (upkeep.mode === "observe") return;
   using lock = createWriterLock(configPath);
   const result = await waitForLock(lock.acquire, signal);
-  // A directory that is not there yet, or can't be written, is reported by a condition: it may come to be.
+  // A missing or read-only directory is reported by a condition: it may become available.
   if (result.ok || result.reason === "LockFailed") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }

@@ -6,7 +6,8 @@ import { resolveNodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
 /**
- * Rejects a `node.workspace` that is the directory of the node's programs itself: a further one in it would be looked for in vain, and the state be kept there.
+ * Rejects a `node.workspace` that is the directory of the node's programs itself: the sidecar would search it for a nested one in vain, and
+ * store its state there.
  *
  * @throws {StartupError} with the workspace to set.
  */
@@ -34,7 +35,7 @@ function isBinOf(directory: string, node: SidecarSettings["node"]): boolean {
   return resolveNodeLayout(node).binDirectory === directory;
 }
 
-/** Lists the directories above a directory, the nearest first. */
+/** Lists the parent directories of a directory, nearest first. */
 function listParents(directory: string): readonly string[] {
   const parent = dirname(directory);
   return parent === directory ? [] : [parent, ...listParents(parent)];

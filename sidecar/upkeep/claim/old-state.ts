@@ -8,18 +8,18 @@ import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { dataPathKey, namesOwner, findOwnershipDifference, readNodeValues } from "#node/conf/node-values.ts";
 import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
-/** Default state directory before state belonged to its node, relative to the directory that the sidecar was started in. */
+/** Default state directory before state became per node, relative to the sidecar's initial working directory. */
 export const oldStateDirectory = ".gatehouse/sidecar";
 
-/** Owner of a state without an identity, by its copies of node.conf. */
+/** Owner of a state without an identity, according to its copies of node.conf. */
 export type CopiesMatch = Readonly<
   | { kind: "same" | "unknown" }
   | { kind: "another"; why: string; /** Value for `upkeep.movedFrom` if it is the same node. */ remembered: string }
 >;
 
-/** Node that a state may belong to. */
+/** Candidate owner of a state. */
 export type CopiesOwner = Readonly<{
-  /** Directories that relative paths in a copy may be resolved against: its own, then those of other versions' layouts. */
+  /** Directories to resolve a copy's relative paths against: its own, then those of other versions' layouts. */
   places: readonly string[];
   document: ConfigDocument | undefined;
   /** `upkeep.movedFrom`. */
@@ -27,8 +27,8 @@ export type CopiesOwner = Readonly<{
 }>;
 
 /**
- * Compares the remembered copies of node.conf with a node's own by their data and keys, which no two nodes share; `unknown` if either is
- * missing or names neither.
+ * Compares the stored copies of node.conf with the node's own by data and keys, which are unique per node; `unknown` if either is missing
+ * or specifies neither.
  */
 export async function compareCopies(
   directory: string,
@@ -58,8 +58,8 @@ export function hasActed({ store: { database }, directory }: UpkeepState): boole
 }
 
 /**
- * Copies the state that an older version left in the current directory to where this node's state belongs now, if its copies of node.conf
- * are this node's. The original stays; the database comes last, so that an interrupted copy is made again.
+ * Copies an older version's state from the current directory to this node's state directory, if its copies of node.conf are this node's.
+ * Leaves the original; copies the database last, so that an interrupted copy is repeated.
  */
 export async function takeOldState(
   from: string,
@@ -76,7 +76,7 @@ export async function takeOldState(
       "state in the current directory is ignored: it is not this node's",
     );
   }
-  // Only read: it may be another version's, and is that version's to change.
+  // Read-only: it may belong to another version, and only that version may change it.
   using database = new DatabaseSync(join(from, upkeepStateFile), { readOnly: true });
   if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
     return log.info(

@@ -16,7 +16,7 @@ import { findWrite, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
-/** Outcome of the planned write; `again`: the file has to be read again at once. */
+/** Outcome of the planned write; `again`: the file must be re-read at once. */
 export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
@@ -26,14 +26,14 @@ export type ApplyConfigDependencies = Readonly<{
   versions: ConfigVersions;
   state: Pick<UpkeepState, "nodeHas" | "auditedConfig">;
   rate: CorrectionRate;
-  /** Beginning and end of the last restart (monotonic). */
+  /** Start and end of the last restart (monotonic). */
   budget: Readonly<{ last: () => Readonly<{ beganMs: number; endedMs: number | undefined }> | undefined }>;
   clock: Clock;
   events: EventLog;
   metrics: Readonly<{ corrected: () => void }>;
 }>;
 
-/** Writes node.conf as planned, for a node of a version; writes nothing if nothing changes. */
+/** Writes node.conf as planned, for a given node version; writes nothing if nothing changes. */
 export async function applyConfig(
   planned: Plan,
   reading: UsableReading,
@@ -65,7 +65,7 @@ export async function applyConfig(
   const writing = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
   const result = await writeWithDeadline(write, writing);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
-  // A write that failed is no correction that anybody reverted.
+  // A failed write is not a reverted correction.
   const corrected = parseConfig(content);
   rate.record(
     reading.contentHash,
@@ -76,7 +76,7 @@ export async function applyConfig(
   return { result, again: true };
 }
 
-/** Finds the restart (its beginning) in which a content was written: by whatever its start command runs. */
+/** Finds the restart (by its start time) whose start command wrote a content. */
 function findRestart(
   { changedAtMs }: UsableReading,
   { budget, clock }: Pick<ApplyConfigDependencies, "budget" | "clock">,
@@ -86,7 +86,7 @@ function findRestart(
   return changedMs >= beganMs && changedMs <= endedMs ? beganMs : undefined;
 }
 
-/** Whether the node's own start overwrites this content each time, so that a restart would not bring it to the node. */
+/** Whether the node's own start overwrites this content each time, so that a restart wouldn't apply it. */
 export function isUndoneByStart(
   { document }: UsableReading,
   version: NodeVersion | undefined,
@@ -94,13 +94,13 @@ export function isUndoneByStart(
 ): boolean {
   const undone = rate.undoneByStart();
   if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
-  // Once the node has read it, its start writes the right content itself.
+  // Once the node has read it, its start script writes the right content itself.
   return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
 }
 
 /**
- * Notes before a write that the node may have read the current content, so that this is known even if the sidecar is killed right after
- * it; not if that content means the same to the node as what it has read before.
+ * Records before a write that the node may have read the current content, so that this survives a kill right after the write; skips a
+ * content that means the same to the node as the last one it read.
  */
 function forgetWhatNodeHas(
   { document, changedAtMs }: UsableReading,
@@ -124,7 +124,8 @@ export type CompareConfigDependencies = Readonly<{
 }>;
 
 /**
- * Notes whether node.conf matches the desired configuration and whether anybody else writes it; remembers a content that is right. `idle` says why nothing was written.
+ * Records whether node.conf matches the desired configuration and whether another writer changes it; stores a correct content. `idle`: why
+ * nothing was written.
  */
 export async function compareConfig(
   planned: Plan,
@@ -147,7 +148,7 @@ export async function compareConfig(
   }
 }
 
-/** Keeps a good content. A failure is only reported: it must not prevent the end of a restart that left the node down. */
+/** Retains a good content. Only reports a failure: it must not block the completion of a restart that left the node down. */
 async function keepGood(
   { bytes, contentHash }: UsableReading,
   config: ObservedConfig,

@@ -11,32 +11,32 @@ import { describeEdit } from "./edit-words.ts";
 
 type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
 
-/** Remembers what the sidecar is about to write, so that it is not reported as somebody else's change. */
+/** Records the content that the sidecar is about to write, so that it isn't reported as an external change. */
 export function noteWriting(
   { path, expectedHash, content }: OwnWrite,
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
 ): void {
   const audited = { path, sha256: expectedHash, writing: hashContent(content) };
-  // A write that fails is tried again at each pass.
+  // A failed write is retried on each iteration.
   if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
 }
 
-/** Remembers what the sidecar has written. */
+/** Records the content that the sidecar has written. */
 export function noteWritten({ path, content }: OwnWrite, { auditedConfig }: Pick<UpkeepState, "auditedConfig">): void {
   auditedConfig.set({ path, sha256: hashContent(content) });
 }
 
-/** Bound on the audit log's lines about changes by somebody else. */
+/** Rate limit for audit log lines about external changes. */
 export type EditRate = Readonly<{
-  /** Returns how many contents had no line since the last line; undefined if this one gets none either. */
+  /** Returns the number of contents skipped since the last line; undefined if this one is skipped too. */
   admit: (sha256: string | undefined) => number | undefined;
 }>;
 
-/** Lines within {@link rateWithinMs}: a program that writes node.conf again and again must not push all else out of the audit log. */
+/** Max lines within {@link rateWithinMs}: a program that keeps rewriting node.conf must not flood the audit log. */
 const linesMax = 10;
 const rateWithinMs = 600_000;
 
-/** Creates the bound, with no line counted yet. */
+/** Creates the rate limit. */
 export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
   const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
   let skipped = 0;
@@ -49,7 +49,7 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
         return undefined;
       }
       reported.add();
-      // The content that has its line now is not among those that have none.
+      // A content that gets its line now no longer counts as skipped.
       const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
       [skipped, lastSkipped] = [0, undefined];
       return without;
@@ -64,14 +64,14 @@ export type ReportEditDependencies = Readonly<{
   edits: EditRate;
 }>;
 
-/** Time that an unusable content has to stand: most editors leave no file, or half of one, for a moment. */
+/** Min age of an unusable content: while saving, most editors briefly leave no file or a partial one. */
 const brokenForMs = 2_000;
 
 /**
- * Reports a content once that the sidecar neither wrote nor reported earlier, even one from before its start; never the first content that it
- * sees.
+ * Reports once each content that the sidecar neither wrote nor reported earlier, including one from before its start; never the first
+ * content that it sees.
  *
- * @param auditedThen what was reported when the content began to be read: the sidecar's own write may have come between.
+ * @param auditedThen what was reported when the read of the content started: the sidecar may have written since.
  */
 export async function reportEdit(
   reading: ConfigReading,
@@ -85,7 +85,7 @@ export async function reportEdit(
   { state, versions, events, edits }: ReportEditDependencies,
 ): Promise<void> {
   const { contentHash: sha256 } = reading;
-  // Nobody knows whether a file that can't be read was changed.
+  // It's unknown whether an unreadable file was changed.
   if (!reading.ok && sha256 === undefined && reading.problem.reason !== "FileMissing") return;
   const audited = state.auditedConfig.get();
   if (!isDeepStrictEqual(audited, auditedThen)) return;
@@ -123,7 +123,7 @@ function describeChange(reading: ConfigReading, before: Uint8Array | undefined, 
   return `node.conf was changed by somebody else: ${what}`;
 }
 
-/** Finds the content with a hash, if it is still remembered or kept. */
+/** Finds the content with a hash, if it is still in memory or on disk. */
 async function findContent(
   sha256: string | undefined,
   lastUsable: ConfigObservation["lastUsable"],
@@ -133,7 +133,7 @@ async function findContent(
   if (lastUsable?.contentHash === sha256) return lastUsable.bytes;
   const kept = [() => versions.recall("last-good"), () => versions.recall("healthy"), () => versions.newest()];
   for (const recall of kept) {
-    // A copy that can't be read costs the names of keys; the state directory's trouble is reported by its own condition.
+    // An unreadable copy only costs the list of keys; a condition reports the state directory's failure.
     const bytes = await recall().catch(() => undefined);
     if (bytes !== undefined && hashContent(bytes) === sha256) return bytes;
   }

@@ -17,24 +17,24 @@ import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
-/** Outcome of a check. `again`: the file is another one now; `wakeInMs`: time until the next check is due. */
+/** Outcome of a check. `again`: the file has changed meanwhile; `wakeInMs`: time until the next check is due. */
 export type Judgement = Readonly<{
   again: boolean;
   wakeInMs?: number;
-  /** Failure to write the last good content back. */ written?: ConfigWriteResult;
+  /** Failure to restore the last good content. */ written?: ConfigWriteResult;
 }>;
 
-/** Circumstances that decide whether an unusable node.conf is restored, and when. */
+/** Conditions that decide whether and when an unusable node.conf is restored. */
 export type CheckConfigOptions = Readonly<{
   authority: Authority;
   /** `upkeep.restoreAfterMs`. */
   restoreAfterMs: number;
   limitBytes: number;
-  /** Both clocks when the upkeep began. */
+  /** Both clocks at the start of the upkeep. */
   clockThen: ClockThen;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
-  /** Content that the audit log accounted for when node.conf began to be read. */
+  /** Last audited content when the read of node.conf started. */
   auditedThen: AuditedConfig | undefined;
 }>;
 
@@ -52,15 +52,14 @@ export type CheckConfigDependencies = Readonly<{
   clock: Clock;
 }>;
 
-/** Problems of a content that no node can have started with. */
+/** Problems of a content that no node can start with. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**
- * Notes whether node.conf can be used. While it can't, the last good one stays in force; when it has not changed for
- * `upkeep.restoreAfterMs`, that one is written back, and the unusable content is kept among the versions: a node that starts by itself
- * meanwhile, after a crash say, would not come back with what stands there. A person who is at work on the file has that long after
- * each save, and ConfigValid says when it ends. A node that the sidecar itself left down, because it was killed in the middle of a
- * restart, does not wait for that.
+ * Records whether node.conf is usable. While it isn't, the last good content stays in effect. If the file doesn't change for
+ * `upkeep.restoreAfterMs`, the last good content is restored and the unusable one is retained among the versions: a node that restarts on
+ * its own, e.g. after a crash, couldn't start with it. An operator editing the file has that long after each save, and ConfigValid reports
+ * the deadline. If the sidecar itself left the node down, because it was killed during a restart, it restores without waiting.
  */
 export async function checkConfig(
   reading: ConfigReading,
@@ -95,12 +94,12 @@ export async function checkConfig(
   const waitMs = isOwedStart ? 0 : options.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
-  // It may have stood there for long before the sidecar saw it, and is replaced now.
+  // It may have been there long before the sidecar saw it, and is replaced now.
   await reportEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
 
-/** Notes the content, and since when it has stood. */
+/** Records the content and since when it has been unchanged. */
 function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Clock): void {
   const before = config.now();
   const { contentHash } = reading;
@@ -113,19 +112,19 @@ function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Cloc
   config.note({ lookedAtMs: clock.wallMs() });
 }
 
-/** Whether the sidecar itself left the node down, and has to start it. */
+/** Whether the sidecar itself left the node down and must start it. */
 function needsStart({ state }: Pick<CheckConfigDependencies, "state">): boolean {
   return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
 }
 
-/** Finds the content to put back, or why it may not be this node's; undefined if there is none or nothing may be done. */
+/** Finds the content to restore, or why it may not be this node's; undefined if there is none or no change is allowed. */
 async function findLastGood(
   isOwedStart: boolean,
   { authority, restoreAfterMs }: CheckConfigOptions,
   { state, versions, place }: Pick<CheckConfigDependencies, "state" | "versions" | "place">,
 ): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   if (authority !== "acts" || restoreAfterMs === 0) return undefined;
-  // A hold forbids to begin anything, not to end a restart that left the node down.
+  // A pause blocks new work, but not the completion of a restart that left the node down.
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
@@ -145,7 +144,8 @@ async function writeBack(
 ): Promise<Judgement> {
   const path = place.layout().configPath;
   const { contentHash: expectedHash, problem } = reading;
-  // A node that answers can't have started with a content that no node can read: it still has the one before. One that is down may need a start.
+  // A responding node can't have started with a content that no node can read: it still runs with the previous one. A node that is down may
+  // need a start.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
   const written = await writeWithDeadline(

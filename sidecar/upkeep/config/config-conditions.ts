@@ -4,7 +4,7 @@ import type { CommandWords } from "../command-words.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
-/** Derives the conditions of node.conf, as far as it was looked at. Pure. */
+/** Derives the conditions of node.conf from the checks made so far. Pure. */
 export function deriveConfigConditions(
   { validity, comparison, otherWriter, corrected }: ConfigObservation,
   command: CommandWords,
@@ -30,10 +30,10 @@ function describeNext(next: Extract<ConfigValidity, { ok: false }>["next"]): str
   return `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
 }
 
-/** Reason, as a clause, for leaving node.conf alone while another process has the right to write it. */
+/** Reason, as a clause, for not writing node.conf while another process has the write lock. */
 export const locked = "this sidecar may not write it (SoleWriter)";
 
-/** Says whether node.conf matches the desired configuration. Pure. */
+/** Reports whether node.conf matches the desired configuration. Pure. */
 export function deriveConfigCurrent(comparison: ConfigComparison): ConditionReport<"ConfigReconciled"> {
   const type = "ConfigReconciled";
   if ("notPutBack" in comparison) {
@@ -101,6 +101,6 @@ function deriveSoleWriter(
 }
 
 function formatSentence(message: string): string {
-  // The file's name is a name, not a word.
+  // A file name isn't capitalized.
   return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -6,19 +6,19 @@ import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/fil
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
 
-/** One look at node.conf; `changedAtMs`: when the file, or a link that leads to it, last changed (`ctime`, milliseconds since 1970). */
+/** One read of node.conf; `changedAtMs`: last change of the file, or of a link that leads to it (`ctime`, milliseconds since 1970). */
 export type ConfigReading = Readonly<
   | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
-  /** Hash, bytes and time are absent if there was no content to read. */
+  /** Hash, bytes and time are absent if there was no readable content. */
   | { ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array; changedAtMs?: number }
 >;
 
-/** Returns the SHA-256 of a content, in hexadecimal. */
+/** Returns the SHA-256 of a content in hexadecimal. */
 export function hashContent(bytes: Uint8Array): string {
   return hash("sha256", bytes);
 }
 
-/** Reads node.conf through symbolic links, never more than `limitBytes`; returns what is wrong as a problem. */
+/** Reads node.conf through symbolic links, at most `limitBytes`; returns errors as a problem. */
 export async function readConfigFile(path: string, limitBytes: number): Promise<ConfigReading> {
   let file: RegularFile;
   try {
@@ -61,7 +61,7 @@ function buildFailedReading(path: string, cause: unknown): ConfigReading {
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-/** Explains the system's error of a read, as the rest of "… can't be read". Pure. */
+/** Explains the system error of a read, as the rest of "… can't be read". Pure. */
 export function explainFailure(path: string, code: string): string {
   switch (code) {
     case "EACCES":
@@ -79,18 +79,18 @@ export function explainFailure(path: string, code: string): string {
   }
 }
 
-/** Builds the reading of what is not a file, whoever reads it: a directory, a pipe, a link that leads back to itself. */
+/** Builds the reading of a path that isn't a regular file, for any user: a directory, a pipe, a link to itself. */
 function buildNotAFileReading(path: string, why: string): ConfigReading {
   const message = `${path} can't be read (${why}); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
   return { ok: false, problem: { reason: "NotAFile", message } };
 }
 
-/** Most links that a path may lead through (Linux, path_resolution(7)). */
+/** Max links in a path (Linux, path_resolution(7)). */
 const linksMax = 40;
 
 /**
- * Reads when a symbolic link on the way to a file last changed (`ctime`, milliseconds since 1970); 0 if there is none. A link that was made
- * to point elsewhere changes what stands at the path, but not the times of the file behind it.
+ * Reads the last change of any symbolic link on the path to a file (`ctime`, milliseconds since 1970); 0 if there is none. Redirecting a
+ * link changes the content at the path, but not the times of the target file.
  */
 async function readLastLinkChange(path: string): Promise<number> {
   let changedAtMs = 0;
@@ -100,7 +100,7 @@ async function readLastLinkChange(path: string): Promise<number> {
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const here = join(walked, name);
     const stats = await lstat(here).catch(() => undefined);
-    // The reading itself reports a part that is missing, or that this user may not look at.
+    // The read itself reports a missing or forbidden path component.
     if (stats === undefined || links > linksMax) return changedAtMs;
     if (!stats.isSymbolicLink()) {
       walked = here;

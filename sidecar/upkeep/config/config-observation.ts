@@ -4,73 +4,70 @@ import type { ConfigProblem, ConfigProblemReason } from "#node/conf/problem.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { ConfigWriteFailure, ConfigWriteResult } from "./config-writer.ts";
 
-/** Usability of node.conf; if it can't be used, what becomes of it. Times are of the wall clock. */
+/** Usability of node.conf; if it is unusable, the planned restore. Times are of the wall clock. */
 export type ConfigValidity = Readonly<
   | { ok: true; path: string }
   | { ok: false; problem: ConfigProblem; next: "stays" | { restoredAtMs: number } | { notRestored: string } }
 >;
 
-/** Last comparison of node.conf with what is desired: the plan and the result of its write, or, if the file can't be used, why it was not put back. */
+/** Last comparison of node.conf with the desired configuration: the plan and the result of its write or, for an unusable file, why it wasn't restored. */
 export type ConfigComparison = Readonly<
   | {
       planned: Plan;
       result: ConfigWriteResult | undefined;
-      /** Reason for writing nothing. */ idle: string | undefined;
+      /** Reason for not writing. */ idle: string | undefined;
     }
   | { notPutBack: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string }
 >;
 
-/** Another writer of node.conf: a process that holds the right to it, the node's own start, or a program that corrections don't stop. */
+/** Another writer of node.conf: a process that has the write lock, the node's own start, or a program that undoes corrections. */
 export type OtherWriter = Readonly<
   | { kind: "locked"; message: string }
   | { kind: "start"; path: string }
-  /** `perMinute` is absent if it is the same change again and again; `untilMs`: wall clock. */
+  /** `perMinute` is absent if the same change recurs; `untilMs`: wall clock. */
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;
 
-/**
- * Result of `restart.checkCommand` for a content. It is final if the content passed; a refusal, which may have another cause than node.conf, is
- * checked again.
- */
+/** Result of `restart.checkCommand` for a content. A success is final; a failure may have a cause other than node.conf and is rechecked. */
 export type CheckedEdit = Readonly<{
   contentHash: string;
   refusal: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
 }>;
 
-/** State of node.conf, as far as it is known; lost when the sidecar ends, which only costs time. */
+/** Known state of node.conf; lost when the sidecar exits, which only costs time. */
 export type ConfigObservation = Readonly<{
-  /** Hash of its content at the last pass, and since when that has stood (monotonic). */
+  /** Hash of its content at the last iteration, and since when it is unchanged (monotonic). */
   contentHash: string | undefined;
   contentSinceMs: number;
-  /** Times at which it was last looked at, and last seen with another content (wall clock). */
+  /** Times of the last check and of the last check with a different content (wall clock). */
   lookedAtMs: number | undefined;
   otherAtMs: number;
-  /** Its problem at the last pass: contents that can't be read all have no hash. */
+  /** Its problem at the last iteration: unreadable contents all lack a hash. */
   problemReason: ConfigProblemReason | undefined;
   validity: ConfigValidity | undefined;
-  /** Whether the node's version is not known, and node.conf is right for a node of some version. */
+  /** Whether the node's version is unknown and node.conf is right for a node of some version. */
   mayReportVersion: boolean;
-  /** The last document that could be used. */
+  /** Last usable document. */
   document: ConfigDocument | undefined;
-  /** The last content that could be used. */
+  /** Last usable content. */
   lastUsable: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
-  /** Meaning of what the node had read before node.conf drifted, and until when that was certain (wall clock). */
+  /** Meaning of the config that the node had read before node.conf drifted, and until when that was certain (wall clock). */
   previousMeaning: Readonly<{ meaning: string; untilMs: number }> | undefined;
   comparison: ConfigComparison | undefined;
-  /** `none` once it was looked for and not found. */
+  /** `none` once a search found none. */
   otherWriter: OtherWriter | "none" | undefined;
-  /** Changes of the last correction, in words. */
+  /** Changes of the last correction, as text. */
   corrected: readonly string[];
-  /** Content that was last remembered as good. */
+  /** Hash of the last content stored as good. */
   goodHash: string | undefined;
-  /** Message if the content is right but could not be remembered as good, with what to do. */
+  /** Message, with the remedy, if a correct content couldn't be stored as good. */
   goodNotKept: string | undefined;
   checked: CheckedEdit | undefined;
 }>;
 
 export type ObservedConfig = Observation<ConfigObservation>;
 
-/** Creates an observation with nothing known yet; `onChange` is called after each change. */
+/** Creates an empty observation; calls `onChange` after each change. */
 export function observeConfig(onChange?: () => void): ObservedConfig {
   return createObservation<ConfigObservation>(
     {

@@ -21,26 +21,26 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { tidyAroundConfig } from "./config-writer.ts";
 
-/** Reading of node.conf, and the content that the audit log accounted for when it began. */
+/** Reading of node.conf, and the last audited content when the read started. */
 export type ConfigLook = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
-/** Steps of a pass that concern node.conf. */
+/** Reconcile steps for node.conf. */
 export type ConfigStep = Readonly<{
   path: () => string;
   read: () => Promise<ConfigLook>;
-  /** Renews the watch if a change came without an event: it then watches something that is gone, e.g. a deleted directory. */
+  /** Renews the watch after a change without an event: it then watches a removed path, e.g. a deleted directory. */
   renewWatch: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
-  /** Judges whether node.conf can be used. */
+  /** Determines whether node.conf is usable. */
   judge: (look: ConfigLook, authority: Authority) => Promise<Judgement>;
-  /** Removes what an earlier sidecar left behind. */
+  /** Removes leftovers of an earlier sidecar. */
   tidy: () => Promise<void>;
-  /** Keeps the content of node.conf from before somebody changed it. */
+  /** Saves the content that node.conf had before an external change. */
   keepBefore: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
-  /** Writes node.conf as planned if that is allowed, and notes how it is now. */
+  /** Writes node.conf as planned if allowed, and records its new state. */
   write: (planned: Plan, reading: ConfigReading, allowed: ConfigWrite) => Promise<AppliedConfig | undefined>;
 }>;
 
-/** `idle`: why nothing may be written. */
+/** Context of a write; `idle`: why nothing may be written. */
 export type ConfigWrite = Readonly<{
   idle: string | undefined;
   judged: Judgement;
@@ -58,7 +58,7 @@ export type ConfigStepDependencies = CheckConfigDependencies &
     isRestarting: () => boolean;
   }>;
 
-/** Creates the steps of node.conf. */
+/** Creates the reconcile steps for node.conf. */
 export function createConfigStep(
   { restoreAfterMs, configLimitBytes: limitBytes }: SidecarSettings["upkeep"],
   config: ObservedConfig,
@@ -95,7 +95,7 @@ export function createConfigStep(
   };
 }
 
-/** Removes temporary files of a sidecar that was killed in the middle of a write. */
+/** Removes temporary files of a sidecar that was killed during a write. */
 async function tidyConfig({
   place,
   versions,

@@ -4,24 +4,24 @@ import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { hashContent } from "./config-file.ts";
 
-/** Name of a remembered content: the last one that the node was healthy with, or the last one that was as desired. */
+/** Name of a stored content: the last one the node was healthy with, or the last one that matched the desired configuration. */
 type ConfigSlot = "healthy" | "last-good";
 
-/** Earlier contents of node.conf, kept as files for a person to find. */
+/** Earlier contents of node.conf, retained as files for the operator. */
 export type ConfigVersions = Readonly<{
-  /** Keeps a content, unless it is the newest already; the oldest beyond five go. Returns the path of the kept file. */
+  /** Saves a content unless it is already the newest; retains the newest five. Returns the path of the saved file. */
   keep: (bytes: Uint8Array) => Promise<string>;
-  /** Reads the content that was kept last. */
+  /** Reads the most recently saved content. */
   newest: () => Promise<Uint8Array | undefined>;
   remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
   recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
-  /** Removes temporary files that a kill in the middle of `keep` or `remember` left. */
+  /** Removes temporary files left by a kill during `keep` or `remember`. */
   tidy: () => Promise<void>;
 }>;
 
 const versionsKept = 5;
 
-/** Keeps versions in a directory; only its owner may read them, because they hold what the configuration holds. */
+/** Stores versions in a directory, readable only by its owner because they are as sensitive as the configuration. */
 export function createConfigVersions(directory: string): ConfigVersions {
   const versions = join(directory, "versions");
   const buildSlotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
@@ -53,13 +53,13 @@ export function createConfigVersions(directory: string): ConfigVersions {
   };
 }
 
-/** Lists the files of the kept versions, the oldest first. */
+/** Lists the version files, oldest first. */
 async function listVersions(versions: string): Promise<readonly string[]> {
   const names = (await readdir(versions).catch(skipMissing)) ?? [];
   return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
 }
 
-/** Reads a kept content by an open file: a call of `readFile` that hangs is not seen at the exit (`daemon/process/end-process.ts`). */
+/** Reads a saved content through an open file: a hung `readFile` call is not visible at exit (`daemon/process/end-process.ts`). */
 async function readKept(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   return await file.readFile();

@@ -5,29 +5,29 @@ import type { Logger } from "#daemon/log/log.ts";
 
 export type ConfigWatchOptions = Readonly<{
   path: string;
-  /** Called at each event of the file; only wakes, never reads. */
+  /** Called on each event of the file; only wakes the loop, never reads. */
   onEvent: () => void;
 }>;
 
-/** A file under watch. */
+/** Watched file. */
 export type ConfigWatch = AsyncDisposable &
   Readonly<{
-    /** Whether an event came since the last call. */
+    /** Whether an event occurred since the last call. */
     takeEvent: () => boolean;
-    /** Watches a path again: it is another one, or its directory was replaced without an event. */
+    /** Watches a path again after it changed, or after its directory was replaced without an event. */
     renew: (path: string) => Promise<void>;
   }>;
 
-/** Time between two looks if the system has no more watches to give. */
+/** Polling interval when the system has no watches left. */
 const pollIntervalMs = 250;
 
-/** Codes that say that the system has no more watches or files to give. */
+/** Error codes of a system without free watches or file descriptors. */
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
- * Watches a file through links and renames (chokidar), and its directory with it: for a moment after each rename the watch on
- * the file hangs on the old inode, and a write in that moment would only be seen by the next periodic read. Falls back to
- * polling when the system has no watches left.
+ * Watches a file through links and renames (chokidar), and its directory too: for a moment after each rename the file's watch is still on
+ * the old inode, and a write in that moment would go unnoticed until the next periodic read. Falls back to polling when the system has no
+ * watches left.
  */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>): ConfigWatch {
   let polling = false;
@@ -77,7 +77,7 @@ async function close({ file, directory }: Watchers): Promise<void> {
   await file.close();
 }
 
-/** Watches the directory for the file itself and for the links of a ConfigMap (`..data`), not for what else happens there. */
+/** Watches the directory for the file itself and for a ConfigMap's links (`..data`); ignores other events. */
 function watchDirectoryOf(
   path: string,
   onEvent: () => void,
@@ -91,7 +91,7 @@ function watchDirectoryOf(
     return watcher.on("error", onError);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    // A directory that is not there yet is found by the periodic re-read; that watches are used up is reported by chokidar, too.
+    // The periodic re-read finds a directory that is created later; chokidar reports exhausted watches too.
     if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
     return undefined;
   }

@@ -8,13 +8,13 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { WriterLock } from "./writer-lock.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 
-/** A write of node.conf. */
+/** Write of node.conf. */
 export type ConfigWrite = Readonly<{
   path: string;
   limitBytes: number;
-  /** Hash of the content that must stand there right before the replacement; undefined if there must be none to read. */
+  /** Expected hash of the content right before the replacement; undefined if no readable content is expected. */
   expectedHash: string | undefined;
-  /** Problem that the file must have right then; absent if it must be usable. */
+  /** Expected problem of the file at that moment; absent if the file must be usable. */
   expectedProblem?: ConfigProblemReason | undefined;
   content: Uint8Array;
 }>;
@@ -22,7 +22,7 @@ export type ConfigWrite = Readonly<{
 /** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
 
-/** `attributesLost`: why ACLs and extended attributes, if the file had any, are not kept. `copy`: path of the old content's copy. */
+/** `attributesLost`: why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the old content's copy. */
 export type ConfigWriteResult = Readonly<
   | { ok: true; attributesLost?: string | undefined; copy?: string | undefined }
   | { ok: false; reason: ConfigWriteFailure; message: string }
@@ -34,9 +34,9 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Replaces node.conf: takes the lock, keeps the old content (if `versions` is given), writes next to it, compares once more,
- * renames. A content that can't be kept, because it can't be read or is too large, is not replaced. The target of a symbolic link is
- * replaced, and the link stays.
+ * Replaces node.conf: takes the lock, saves the old content (if `versions` is given), writes a temporary file next to it, compares once
+ * more, renames. Doesn't replace a content that can't be saved because it is unreadable or too large. Replaces a symbolic link's target,
+ * not the link.
  */
 export async function writeConfig(
   write: ConfigWrite,
@@ -47,7 +47,7 @@ export async function writeConfig(
   }: Readonly<{
     lock: WriterLock;
     versions: ConfigVersions | undefined;
-    /** Runs once nothing but the rename is left. */
+    /** Called right before the rename. */
     beforeReplace?: () => void;
   }>,
 ): Promise<ConfigWriteResult> {
@@ -105,7 +105,7 @@ async function keepCopy(
   }
 }
 
-/** Removes temporary files that a kill in the middle of a write left next to node.conf. The caller holds its lock. */
+/** Removes temporary files left next to node.conf by a kill during a write. The caller must have its lock. */
 export async function tidyAroundConfig(path: string): Promise<void> {
   await removeTemporariesOf(await resolveLinks(path));
 }
@@ -115,8 +115,9 @@ async function removeTemporariesOf(path: string): Promise<void> {
 }
 
 /**
- * Explains why root may not write through a link: its owner, such as the node's user, could point it at any file of the machine. Undefined where each
- * link on the way is root's or of the owner of what it leads to (as proc(5), "protected_symlinks", has it), or this user is not root.
+ * Explains why root must not write through a link: the link's owner, e.g. the node's user, could point it at any file of the machine.
+ * Undefined if each link on the path belongs to root or to its target's owner (as in proc(5), "protected_symlinks"), or this user isn't
+ * root.
  */
 async function findForeignLink(path: string, target: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0 || path === target) return undefined;
@@ -155,10 +156,10 @@ function explainError(error: unknown): string {
 }
 
 /**
- * Copies a file's ACLs, extended attributes and security context to another file, whose content stays, by the `cp` of coreutils: Node has no calls for
- * them. Returns why it can't be done on this machine; undefined once it is done.
+ * Copies a file's ACLs, extended attributes and security context to another file without its content, by the `cp` of coreutils: Node has no
+ * calls for them. Returns why this machine can't do it; undefined on success.
  *
- * @throws when `cp` could not run this time, so that the file is not replaced without them.
+ * @throws when `cp` could not run this time, so that the file isn't replaced without them.
  */
 async function copyAttributes(from: string, to: string): Promise<string | undefined> {
   const copied = await runProcess({

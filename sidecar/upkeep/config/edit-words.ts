@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "#node/conf/document.ts";
 
-/** Keys that one sentence names, and letters of each. */
+/** Max keys per sentence, and max letters per key. */
 const keysMax = 10;
 const keyLettersMax = 120;
 
 /**
- * Names the keys whose values differ between two configurations, without a value: those may be secrets. Pure.
+ * Lists the keys whose values differ between two configurations, without the values, which may be secrets. Pure.
  *
  * @example
  * describeEdit({ a: { b: 1 } }, { a: { b: 2, c: 3 } }); // "a.b changed, a.c added"

@@ -16,16 +16,16 @@ type LoadDependencies = Readonly<{
   log: Pick<Logger, "warn">;
 }>;
 
-/** Loads the content that is remembered as healthy; undefined if there is none, or it can't be read. */
+/** Loads the content stored as healthy; undefined if it is missing or unreadable. */
 export async function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
   return loadCopy("healthy", dependencies);
 }
 
-/** Whose earlier files are loaded: those with the data, keys and ports that the node last ran with. */
+/** Selects the earlier files to load: those with the data, keys and ports that the node last ran with. */
 type EarlierDependencies = LoadDependencies &
   Readonly<{ state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }> }>;
 
-/** Plans with the values of earlier files where the file may lack some; a file that is as desired needs no copy to be read. */
+/** Plans with the values of earlier files if the file may lack some; a file that matches the desired configuration needs no copy to be read. */
 export async function planWithEarlierValues(
   observed: Observed,
   settings: SidecarSettings,
@@ -42,8 +42,8 @@ export async function planWithEarlierValues(
 }
 
 /**
- * Loads the `monitor_config` of the remembered contents that are this node's: of the healthy one, then of the last good one. What a file has lost comes
- * back with these values.
+ * Loads the `monitor_config` of this node's stored contents: first the healthy one, then the last good one. Values missing in the file are
+ * restored from these.
  */
 async function loadEarlierMonitors(
   standing: ConfigDocument,
@@ -74,7 +74,7 @@ async function loadCopy(
   }
 }
 
-/** Keeps the content that the node runs well with, for a roll-back; returns whether that worked. */
+/** Saves the content that the node runs well with, for a rollback; returns whether that succeeded. */
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
@@ -86,7 +86,7 @@ export async function saveHealthyConfig(
   }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
 ): Promise<boolean> {
   try {
-    // The record comes first: after a kill in between it does not match the copy, which so counts for less, never for more.
+    // The record is written first: after a kill in between it doesn't match the copy, so the copy counts for less, never for more.
     state.healthy.set({ hash: hashContent(bytes), proof, atMs: clock.wallMs() });
     await versions.remember("healthy", bytes);
     return true;
@@ -100,8 +100,8 @@ export async function saveHealthyConfig(
 }
 
 /**
- * Keeps the content of node.conf from before somebody changed it, for a person to find and to judge the change by; at the first pass, that is the
- * last good one.
+ * Saves the content that node.conf had before an external change, for the operator and for judging the change; at the first iteration, that
+ * is the last good one.
  */
 export async function saveConfigBeforeEdit(
   reading: ConfigReading,
@@ -110,7 +110,7 @@ export async function saveConfigBeforeEdit(
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
-  // The copy is on the same disk as the state: writing it now would throw, or hang.
+  // The copy is on the same disk as the state: writing it now would throw or hang.
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {
@@ -119,7 +119,7 @@ export async function saveConfigBeforeEdit(
       await versions.keep(before);
     }
   } catch (error) {
-    // The change is judged nevertheless, and a correction keeps the content that it replaces, or is not made.
+    // The change is judged anyway; a correction saves the content that it replaces, or is not made.
     log.warn(
       { event: "config-before-edit-not-saved", err: error },
       "what node.conf held before it was changed could not be kept",

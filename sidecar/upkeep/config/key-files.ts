@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 
 /**
- * Whether a key file that node.conf names is missing. One that this user may not look at is not: it may be there for the node's user.
+ * Whether a key file specified in node.conf is missing. A file that this user may not access counts as present: the node's user may have
+ * access.
  *
  * @throws {HangingFileSystem} if its file system hangs.
  */

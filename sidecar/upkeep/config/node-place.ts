@@ -10,32 +10,32 @@ import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#no
 import { nodeReleases, type NodeVersion } from "#node/versions.ts";
 import { readWithDeadline } from "./with-deadline.ts";
 
-/** Place of the node, with the watch on its configuration and the right to write it. */
+/** Location of the node, with the watch on its configuration and the right to write it. */
 export type NodePlace = AsyncDisposable &
   Readonly<{
     layout: () => NodeLayout;
     lock: () => WriterLock;
     watch: ConfigWatch;
-    /** Reads node.conf; a file system that hangs is a problem like any other. */
+    /** Reads node.conf; reports a hung file system as a problem. */
     read: () => Promise<ConfigReading>;
-    /** For calls of the file system that node.conf is on. */
+    /** Deadline for calls to node.conf's file system. */
     fileDeadline: FileDeadline;
-    /** The same for the node's data, and for its keys: each may be on its own file system, and one that hangs must not stop the others. */
+    /** Deadlines for the node's data and keys: each may be on its own file system, and a hung one must not stall the others. */
     dataDeadline: FileDeadline;
     keyDeadline: FileDeadline;
-    /** The same for programs with an absolute path, which may be anywhere. */
+    /** Deadlines for programs with an absolute path, on any file system. */
     programDeadlines: Readonly<{ driver: FileDeadline; nodeCli: FileDeadline }>;
-    /** Follows a node whose upgrade changed its layout, once that layout is there. */
+    /** Follows a node whose upgrade changed its layout, once that layout exists. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
 
-/** Outcome of following a node. `doubt`: the version's own layout is not there, so that the place, or the version, is in doubt. */
+/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so that the location or the version is in doubt. */
 export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
 
 /**
  * Finds the node and watches its configuration.
  *
- * @throws {StartupError} when the settings name no node.
+ * @throws {StartupError} when the settings specify no node.
  */
 export function findNode(
   settings: NodeLayoutSettings,
@@ -51,7 +51,7 @@ export function findNode(
     );
   const fileDeadline = createDeadline();
   const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
-  /** Undefined while its file system hangs. */
+  /** Returns undefined while the file system hangs. */
   const isThere = async (path: string) => {
     try {
       return (await fileDeadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
@@ -73,9 +73,10 @@ export function findNode(
       const isHere = await isThere(layout.binDirectory);
       const hasConfig = await isThere(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };
-      // Where nothing is left that shows a family, the node is still of the one that it was of.
+      // If nothing identifies the family any more, the node keeps its previous one.
       const families = [layout.family, ...nodeFamilies] as const;
-      // Without a time limit, the next call queries the file system for what is not known: the family without its configuration, and the layout without a version.
+      // Without a time limit, the next call queries the file system for unknown values: the family if there is no configuration, the layout
+      // if there is no version.
       const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
       const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
@@ -93,7 +94,7 @@ export function findNode(
       return { moved };
     },
     [Symbol.asyncDispose]: async () => {
-      // The end of the process closes both; a close on a file system that hangs would keep the process from ending.
+      // Process exit closes both; a close on a hung file system would block the exit.
       if (fileDeadline.hangs()) return;
       await watch[Symbol.asyncDispose]();
       lock[Symbol.dispose]();
@@ -101,7 +102,10 @@ export function findNode(
   };
 }
 
-/** Settings by which a node whose configuration is there stays of its family; where that has its own place, it stays there in every layout. */
+/**
+ * Returns the settings that keep a node with an existing configuration in its family; if that configuration has its own path, it stays
+ * there in every layout.
+ */
 function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
   return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
 }

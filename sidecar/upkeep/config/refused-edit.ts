@@ -19,26 +19,26 @@ import type { NodePlace } from "./node-place.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** Findings with which a node does not start. A wrong monitor_config only switches its metrics off. */
+/** Findings that prevent a node's start. A wrong monitor_config only disables its metrics. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** Facts and limits that an edit is judged by. */
+/** Facts and limits for judging an edit. */
 export type EditOptions = Readonly<{
   version: NodeVersion | undefined;
-  /** Whether this process sees the node's own files, as the driver `ops` does. */
+  /** Whether this process can access the node's own files, as the driver `ops` does. */
   seesFiles: boolean;
   /** URLs at which this process calls the node. */
   urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
-  /** Hash of the content that a roll-back would restore. */
+  /** Hash of the content that a rollback would restore. */
   keptHash: string | undefined;
-  /** Whether the node was found to have started before it could read the content that stood there. */
+  /** Whether the node started before it could read the current content. */
   beganBefore: boolean;
-  /** `restart.checkCommand`, and the time that it may take. */
+  /** `restart.checkCommand` and its time limit. */
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;
-  /** Names of variables that it gets besides those that every program gets. */
+  /** Names of variables passed to it in addition to those that every program gets. */
   passes: readonly string[];
   signal: AbortSignal;
 }>;
@@ -50,26 +50,26 @@ export type RefusedEditDependencies = Readonly<{
   place: Pick<NodePlace, "layout" | "keyDeadline">;
   versions: ConfigVersions;
   log: Logger;
-  /** Files for what `restart.checkCommand` prints. */
+  /** Files for the output of `restart.checkCommand`. */
   output: OutputFiles;
 }>;
 
 /**
- * Refusal of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: nothing is known against it, but it
- * can't be judged now.
+ * Rejection of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: no fault is known, but the
+ * edit can't be judged now.
  */
 export type EditRefusal = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
-/** Time until `restart.checkCommand` is run again on what it refused: at first, and at most; it doubles each time. */
+/** Delay before `restart.checkCommand` reruns on a rejected content, initial and max; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
-/** One reason why a node would not start; `id` is the same for the same fault in another content. */
+/** Reason why a node wouldn't start; `id` is the same for the same fault in another content. */
 type Fault = Readonly<{ id: string; words: string }>;
 
 /**
- * Explains why the node would not start with a node.conf that somebody changed, and so is not restarted for it: a fault that lint finds
- * and that its running configuration does not have, a missing key file (if the sidecar sees the node's files), or a refusal by
- * `restart.checkCommand`. Undefined if nothing speaks against it.
+ * Explains why the node wouldn't start with an externally changed node.conf, and so isn't restarted for it: a lint finding that its running
+ * configuration doesn't have, a missing key file (if the sidecar can access the node's files), or a rejection by `restart.checkCommand`.
+ * Undefined if there is no objection.
  */
 export async function explainRefusedEdit(
   reading: UsableReading,
@@ -80,7 +80,7 @@ export async function explainRefusedEdit(
     return await judgeEdit(reading, options, dependencies);
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    // Judged again by the regular pass, and as soon as the file system is back.
+    // Judged again by the periodic reconcile, and as soon as the file system recovers.
     return { words: `${error.message}.`, isUnjudged: true };
   }
 }
@@ -101,7 +101,7 @@ async function judgeEdit(
   return fault ?? runCheckCommand(reading, options, dependencies);
 }
 
-/** Finds the content that the node is known, or taken, to run with; "the same" if that is what stands there. */
+/** Finds the content that the node is known or assumed to run with; "the same" if that is the current content. */
 async function findContentBefore(
   { contentHash }: UsableReading,
   { keptHash, beganBefore }: EditOptions,
@@ -110,7 +110,7 @@ async function findContentBefore(
   if (keptHash === contentHash) return "the same";
   const healthy = await loadHealthyConfig({ versions, log });
   if (healthy !== undefined) return healthy;
-  // The node does not run with the content that stood there at the first contact, so that excuses no fault.
+  // The node doesn't run with the content found at the first contact, so that content excuses no fault.
   if (beganBefore) return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
@@ -139,8 +139,8 @@ async function findConfigFaults(
 }
 
 /**
- * Finds ports at which this process would not reach the node after a restart. Where the running configuration has another port than the URL already, ports are
- * mapped in between, and the same fault in it excuses this one.
+ * Finds ports at which this process couldn't reach the node after a restart. If the running configuration's port already differs from the
+ * URL's, ports are mapped in between, and the same fault there excuses this one.
  */
 function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptions["urls"]): readonly Fault[] {
   const parsed = parseConfig(content);
@@ -176,14 +176,14 @@ async function findMissingKeyFiles(
   return faults;
 }
 
-/** Forgets what `restart.checkCommand` refused, so that it runs at once; false if it has refused nothing. */
+/** Forgets the rejection by `restart.checkCommand`, so that it reruns at once; false if there was none. */
 export function forgetRefusal(config: ObservedConfig): boolean {
   if (config.now().checked?.refusal === undefined) return false;
   config.note({ checked: undefined });
   return true;
 }
 
-/** Runs `restart.checkCommand`: once on a content that passes; again and again, ever more rarely, on one that it refuses. */
+/** Runs `restart.checkCommand`: once on a content that it accepts, repeatedly with backoff on one that it rejects. */
 async function runCheckCommand(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, passes, signal }: EditOptions,

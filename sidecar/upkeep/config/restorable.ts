@@ -9,21 +9,21 @@ import {
 } from "#node/conf/node-values.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** Judgement of a remembered copy: the document that may stand in for node.conf, or why it may not. */
+/** Judgement of a stored copy: the document that may replace node.conf, or why it may not. */
 export type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
 
-/** Configuration that a copy would replace. */
+/** Configuration to be replaced by a copy. */
 export type RestoreOver = Readonly<{
-  /** The node.conf that stands there, if it can be read. */
+  /** Current node.conf, if readable. */
   standing?: ConfigDocument | undefined;
   /** Meaning of the configuration that this node is known to have run with until now. */
   ran?: string | undefined;
 }>;
 
 /**
- * Judges a remembered copy: a node that starts with another's would write into another's chain data. Only one with the data, keys and ports
- * of the node as it last ran is restored. Unless the node is known to have run with this very copy until now, the copy has to name data or
- * keys, and those of the node.conf that stands there have to be the same.
+ * Judges a stored copy: a node that starts with another node's copy would write into that node's chain data. Only a copy with the data,
+ * keys and ports of the node's last run is restored. Unless the node is known to have run with this very copy until now, the copy must
+ * specify data or keys, and those of the current node.conf must be the same.
  */
 export function judgeRestorable(
   copy: Uint8Array,
@@ -42,7 +42,7 @@ export function judgeRestorable(
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
-/** Describes why a copy that this node is not known to have run with may be another node's; undefined if nothing shows that. */
+/** Describes why a copy that this node isn't known to have run with may be another node's; undefined if nothing indicates that. */
 function describeMismatch(
   copy: NodeValues,
   pathsDirectory: string,

@@ -7,7 +7,7 @@ import { noteWriting, noteWritten } from "./audited-config.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
-/** Reads node.conf as {@link readConfigFile} does; a file system that hangs is a problem like any other. */
+/** Reads node.conf like {@link readConfigFile}, but reports a hung file system as a problem. */
 export async function readWithDeadline(
   path: string,
   limitBytes: number,
@@ -23,16 +23,16 @@ export async function readWithDeadline(
 
 const attributesLost = "node.conf keeps no ACLs and extended attributes when it is corrected: install coreutils.";
 
-/** Logs that have it already: it is the same for each write. */
+/** Logs that already reported the loss: it is the same for each write. */
 const reportedLoss = new WeakSet<object>();
 
-/** Change that a write of node.conf makes, as a sentence, and its reason. */
+/** Change made by a write of node.conf, as a sentence, and its reason. */
 export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
 /**
- * Writes node.conf as {@link writeConfig} does, and does not wait for a file system that hangs. The audit log has it right before the file is
- * replaced and again after it, so that a kill between them leaves a line; what was written is an event. One that failed has a line with the reason,
- * unless it was called off because another writer has the right to the file, or changed it.
+ * Writes node.conf like {@link writeConfig}, but doesn't wait for a hung file system. Writes to the audit log right before the replacement
+ * and again after it, so that a kill in between leaves a line; a completed write emits an event. A failed write gets a line with the
+ * reason, unless it was cancelled because another writer has the lock or changed the file.
  */
 export async function writeWithDeadline(
   { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
@@ -56,7 +56,7 @@ export async function writeWithDeadline(
     events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   };
   const recordFailure = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
-  // Outside the deadline, which is for the file system of node.conf.
+  // Outside the deadline, which is for node.conf's file system.
   noteWriting(write, state);
   try {
     const written = await fileDeadline.call(`writing ${write.path}`, () =>
@@ -79,9 +79,9 @@ export async function writeWithDeadline(
 }
 
 /**
- * Bounds each call by a deadline: if the state directory's file system hangs, a pass or a roll-back goes on without its copies.
+ * Limits each call by a deadline: if the state directory's file system hangs, a reconcile or rollback continues without its copies.
  *
- * Each call throws `HangingFileSystem` then.
+ * Each call then throws `HangingFileSystem`.
  */
 export function limitVersions(versions: ConfigVersions, directory: string, fileDeadline: FileDeadline): ConfigVersions {
   const keeping = `keeping a copy of node.conf in ${directory}`;

@@ -8,28 +8,28 @@ import {
   type ProcessLockResult,
 } from "#daemon/files/process-lock.ts";
 
-/** Outcome of taking the right to write a file. */
+/** Outcome of acquiring a file's write lock. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "LockFailed"; message: string }>;
 
-/** The right to write one file, for one process at a time on one file system. */
+/** Right to write one file, for one process at a time on one file system. */
 export type WriterLock = Disposable &
   Readonly<{
-    /** Takes the right if nobody has it; cheap when this process has it already. */
+    /** Acquires the lock if it is free; cheap if this process already has it. */
     acquire: () => WriterLockResult;
     /**
-     * Takes the right once the file's directory has answered. {@link acquire} alone queries the file system in a blocking call: on one that
-     * hangs it would block the process, where this blocks only a call that has a time limit.
+     * Acquires the lock once the file's directory responds. {@link acquire} alone makes a blocking file system call: a hung file system
+     * would block the whole process, whereas here it blocks only a call with a time limit.
      */
     acquireOnceReached: () => Promise<WriterLockResult>;
-    /** Gives the right up and removes the lock files. */
+    /** Releases the lock and removes the lock files. */
     remove: () => void;
   }>;
 
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /**
- * Creates the lock of a file; it stands next to the file, see {@link createProcessLock}. If the file is a symbolic link to one elsewhere, a second lock
- * stands next to that one: two sidecars may name it by different links.
+ * Creates a file's lock, next to the file; see {@link createProcessLock}. If the file is a symbolic link to another directory, a second
+ * lock is created next to the target: two sidecars may use different links to it.
  */
 export function createWriterLock(path: string): WriterLock {
   const named = createHeldLock(path, path);
@@ -46,14 +46,14 @@ export function createWriterLock(path: string): WriterLock {
     followLink();
     if (behind === undefined) return result;
     const second = takeLock(behind, path);
-    // A lock that was not taken whole is no lock.
+    // A partially acquired lock is released.
     if (!second.ok) named.lock[Symbol.dispose]();
     return second;
   };
   return {
     acquire,
     acquireOnceReached: async () => {
-      // The lock itself reports a directory that is not there.
+      // The lock itself reports a missing directory.
       await stat(dirname(path)).catch(() => undefined);
       return acquire();
     },
@@ -77,13 +77,13 @@ function createHeldLock(path: string, node: string): HeldLock {
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
-/** Finds the file that a link leads to; undefined if the path leads to its own file, or to none. */
+/** Finds a link's target file; undefined if the path isn't a link or has no target. */
 function findLinkTarget(path: string): string | undefined {
   try {
     const target = realpathSync(path);
     return target === join(realpathSync(dirname(path)), basename(path)) ? undefined : target;
   } catch {
-    // It is not there yet, or is not to be looked at: its own lock is all there is.
+    // The target doesn't exist yet or is inaccessible: its own lock has to do.
     return undefined;
   }
 }

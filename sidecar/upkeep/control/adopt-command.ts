@@ -4,13 +4,13 @@ import { requestControl, ControlError, type ControlTarget } from "./request-cont
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
 
-/** Time within which a sidecar that has just started has looked at its node once. */
+/** Time in which a newly started sidecar checks its node once. */
 const planWithinMs = 30_000;
 const planAgainMs = 500;
 
 /**
- * Shows what a running sidecar would change at its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (now, or
- * before); 1 it may not, because nobody agreed, the plan changed, or no sidecar answered.
+ * Shows what a running sidecar would change on its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (as of
+ * now, or already); 1 it may not, because the operator didn't agree, the plan changed, or no sidecar responded.
  */
 export async function runAdoptCommand(
   target: ControlTarget,
@@ -46,7 +46,7 @@ export async function runAdoptCommand(
   }
 }
 
-/** Prints the sidecar's plan for a program, and adopts it if `--yes` agreed to that beforehand. */
+/** Prints the sidecar's plan as JSON, and adopts it if `--yes` was given. */
 async function runForProgram(
   target: ControlTarget,
   view: ControlView,

@@ -1,19 +1,19 @@
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
-/** Consent to what a command would have the sidecar do. */
+/** Consent to a command's effects. */
 export type Agreement = Readonly<{
-  /** Agrees without asking for confirmation. */
+  /** Skips the confirmation prompt. */
   yes: boolean;
-  /** Prints one JSON document, and asks nobody. */
+  /** Prints one JSON document and doesn't prompt. */
   json?: boolean | undefined;
-  /** Asks a person at the terminal; undefined if there is none. */
+  /** Prompts the operator at the terminal; undefined without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 
-/** Question to a person, and the start of the message about a no: "adopt: nothing was changed". */
+/** Question to the operator, and the start of the message after a no: "adopt: nothing was changed". */
 export type AgreementQuestion = Readonly<{ question: string; refused: string }>;
 
-/** Whether the command was given `--yes`, or a person agrees now. If not, prints that, and how to agree without a terminal. */
+/** Whether the command has `--yes` or the operator confirms. If not, prints that, and how to confirm without a terminal. */
 export async function isAgreedTo(
   { question, refused }: AgreementQuestion,
   { yes, confirm }: Agreement,

@@ -7,23 +7,23 @@ import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 /** Consent to a plan. */
 export type PlanAgreement = Agreement &
   Readonly<{
-    /** Shows the plan, and does nothing. */
+    /** Shows the plan without executing it. */
     dryRun: boolean;
   }>;
 
-/** Upgrade or restore that a plan is for. */
+/** Upgrade or restore to plan. */
 type PlannedWork = Readonly<{
-  /** Name of its route, and start of its messages. */
+  /** Name of its route, and prefix of its messages. */
   command: "upgrade" | "restore";
-  /** The request for the plan; with the plan's digest it begins the work. */
+  /** Request for the plan; with the plan's digest it starts the work. */
   body: object;
-  /** The question that a person answers with yes. */
+  /** Confirmation question. */
   question: string;
 }>;
 
 /**
- * Shows a plan of a running sidecar, has it carried out once a person agrees, and follows the work to its end. Returns the exit status: 0 the work succeeded
- * (dry run: it could begin); 1 the sidecar refused it or rolled it back, or nobody agreed.
+ * Shows a running sidecar's plan, executes it once the operator agrees, and follows the work until it ends. Returns the exit status: 0 the
+ * work succeeded (dry run: it could start); 1 the sidecar rejected it or rolled it back, or the operator didn't agree.
  */
 export async function confirmPlan(
   target: ControlTarget,
@@ -76,7 +76,7 @@ async function confirmForPerson(
   return exitStatus.error;
 }
 
-/** Prints the sidecar's last answer, with the end of the work; the steps on the way are for a person. */
+/** Prints the sidecar's last response as JSON, with the outcome of the work but without its steps. */
 async function confirmForProgram(
   target: ControlTarget,
   work: PlannedWork,
@@ -99,7 +99,7 @@ async function confirmForProgram(
     print({ ...begun, upgrade });
     return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
   } catch (error) {
-    // It goes on without this command: a program learns that it began.
+    // The work continues without this command: the calling program must learn that it started.
     if (error instanceof ControlError) print(begun);
     throw error;
   }

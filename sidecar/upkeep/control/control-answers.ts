@@ -2,7 +2,7 @@ import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
 import { upgradeEnds } from "../state/upgrade-record.ts";
 
-/** Path prefix of a sidecar's control on its listeners. */
+/** Path prefix of the control API on a sidecar's listeners. */
 export const controlPath = "/control";
 
 const hold = z.object({ message: z.string(), sinceMs: z.number() });
@@ -18,51 +18,51 @@ const shownUpgrade = z.object({
   words: z.string(),
 });
 
-/** View of the sidecar that answers: its node, its process, and its right to act. */
+/** View of the responding sidecar: its node, its process, and its authority. */
 export const controlView = z.object({
   node: z.object({ name: z.string(), words: z.string() }),
   sidecar: z.object({ pid: z.int(), host: z.string(), stateDirectory: z.string() }),
   mode: z.enum(["adopt", "enforce", "observe"]),
   authority: z.enum(["acts", "waits", "observes"]),
   hold: hold.optional(),
-  /** Absent until the node was looked at once. */
+  /** Absent until the first check of the node. */
   plan: shownPlan.optional(),
-  /** The upgrade that is under way, or the last one. */
+  /** Current or last upgrade. */
   upgrade: shownUpgrade.optional(),
 });
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
 
-/** Outcome of `resume`; `busy`: a roll-back is under way, which will set its hold again. */
+/** Outcome of `resume`; `busy`: a rollback is in progress, which will set its pause again. */
 export const resumeAnswer = z.object({
   result: z.enum(["lifted", "none", "busy"]),
-  /** The hold that was lifted, or that is in force. */
+  /** Pause that was lifted, or is active. */
   hold: hold.optional(),
-  /** Consequence of the lifting: whether the restart that failed is tried again. */
+  /** Consequence of lifting it: whether the failed restart is retried. */
   next: z.string().optional(),
-  /** Whether another program counted as writing node.conf, which is forgotten now. */
+  /** Whether another program counted as a writer of node.conf, which is now reset. */
   wasContested: z.boolean().optional(),
-  /** Whether `restart.checkCommand`, which refused a change of node.conf, is run again. */
+  /** Whether `restart.checkCommand`, which rejected a change of node.conf, is rerun. */
   asksAgain: z.boolean().optional(),
   node: controlView.shape.node,
 });
 
 export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
 
-/** Outcome of a requested restart: `asked`, or why it is not made. */
+/** Outcome of a requested restart: `asked`, or why it isn't made. */
 export const restartAnswer = z.object({
   result: z.enum(restartRequestResults),
-  /** Clause that names what one that is `asked` waits for; absent if it begins at once, or from an older sidecar. */
+  /** Clause that describes what an `asked` restart waits for; absent if it starts at once, or from an older sidecar. */
   waitsFor: z.string().optional(),
   node: controlView.shape.node,
 });
 
 export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
 
-/** Request to adopt the plan that a person has seen. */
+/** Request to adopt the plan that the operator has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
-/** Outcome of `adopt`; `another`: the plan is not the one that was seen. */
+/** Outcome of `adopt`; `another`: the plan differs from the one shown. */
 export const adoptAnswer = z.object({
   result: z.enum(["adopted", "already", "another", "observes"]),
   view: controlView,
@@ -70,7 +70,7 @@ export const adoptAnswer = z.object({
 
 export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;
 
-/** Request for an upgrade. Without `digest` the plan is only shown; with the digest of that plan the upgrade begins. */
+/** Request for an upgrade. Without `digest`, only returns the plan; with that plan's digest, starts the upgrade. */
 export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
@@ -79,7 +79,7 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
-/** Request to restore the node's data; without `snapshot` from the copy that the last upgrade kept. `digest` as for an upgrade. */
+/** Request to restore the node's data; without `snapshot`, from the copy retained by the last upgrade. `digest` as for an upgrade. */
 export const restoreRequest = z.strictObject({
   snapshot: z.string().min(1).max(4_096).optional(),
   digest: z.string().max(64).optional(),
@@ -87,7 +87,7 @@ export const restoreRequest = z.strictObject({
 
 export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
-/** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan is not the one that was seen. */
+/** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan differs from the one shown. */
 export const upgradeAnswer = z.object({
   result: z.enum(["shown", "begun", "refused", "another"]),
   plan: z.object({
@@ -99,16 +99,16 @@ export const upgradeAnswer = z.object({
     digest: z.string(),
   }),
   node: controlView.shape.node,
-  /** Time at which the upgrade began, which identifies it in the view. */
+  /** Start time of the upgrade, which identifies it in the view. */
   beganMs: z.number().optional(),
 });
 
 export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;
 
-/** Outcome of `upgrade --cancel`; `none`: there was nothing to withdraw. */
+/** Outcome of `upgrade --cancel`; `none`: there was nothing to cancel. */
 export const cancelAnswer = z.object({
   result: z.enum(["withdrawn", "none"]),
-  /** The withdrawn upgrade. */
+  /** Description of the cancelled upgrade. */
   words: z.string().optional(),
   node: controlView.shape.node,
 });

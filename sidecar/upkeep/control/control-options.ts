@@ -1,6 +1,6 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** Options that name the sidecar of a command: its URL, else its state directory, else its settings. */
+/** Options that select a command's sidecar: its URL, else its state directory, else its settings. */
 export type ControlOptions = Readonly<{
   settings?: string | undefined;
   stateDirectory?: string | undefined;
@@ -9,8 +9,8 @@ export type ControlOptions = Readonly<{
 }>;
 
 /**
- * Formats the options that name the same sidecar to a command that a message advises, with a blank before each. Leaves out the token and
- * credentials of the URL.
+ * Formats the options that select the same sidecar for a command in a message, each with a leading space. Omits the token and the URL's
+ * credentials.
  *
  * @example
  * repeatOptions({ stateDirectory: "/data/node/.gatehouse" }); // " --state-directory /data/node/.gatehouse"

@@ -2,7 +2,10 @@ import { resolve } from "node:path";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { listStatePlaces, type StatePlaceSettings } from "../state/state-place.ts";
 
-/** Finds the directories that may hold the state of a sidecar with these settings, and so its control; undefined if they name neither a node nor a directory. */
+/**
+ * Finds the directories that may contain the state, and so the control socket, of a sidecar with these settings; undefined if they specify
+ * neither a node nor a directory.
+ */
 export function findControlPlaces(
   settings: StatePlaceSettings,
   userStateDirectory: string,

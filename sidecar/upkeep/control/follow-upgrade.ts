@@ -4,15 +4,15 @@ import { controlView, type ControlView, type UpgradeAnswer } from "./control-ans
 
 const lookAgainMs = 1_000;
 
-/** Time that the sidecar may be away in the middle: it continues the upgrade at its next start. */
+/** Time that the sidecar may be unreachable during an upgrade: it continues the upgrade at its next start. */
 const awayMs = 120_000;
 
 type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
 /**
- * Says each step as it begins, and returns the ended upgrade; waits for a sidecar that is away for a while.
+ * Prints each step as it starts, and returns the finished upgrade; tolerates an unreachable sidecar for a while.
  *
- * @throws {ControlError} when the sidecar is away for longer, or knows of no such upgrade.
+ * @throws {ControlError} when the sidecar is unreachable for longer, or doesn't know the upgrade.
  */
 export async function followUpgrade(
   target: ControlTarget,
@@ -49,7 +49,7 @@ async function lookAtUpgrade(
   }
 }
 
-/** Formats a plan for a person. Pure. */
+/** Formats a plan as text. Pure. */
 export function formatPlan({ plan, node }: UpgradeAnswer): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [

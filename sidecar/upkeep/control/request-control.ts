@@ -11,18 +11,18 @@ import { findSocketPath, locateSocket } from "./control-socket.ts";
 /** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
-    /** Options by which a person named it, for the commands that messages advise. */
+    /** Options that the operator selected it by, for commands in messages. */
     typed?: ControlOptions;
   }
 >;
 
-/** No sidecar did what was requested; the message says why, and what to do. */
+/** Failure of a control request: no sidecar did what was requested; the message has the reason and the remedy. */
 export class ControlError extends Error {
   override readonly name: string = "ControlError";
   readonly code = "control_failed";
 }
 
-/** One request; without a path it is a GET of the view. */
+/** Control request; without a path, a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
   body?: unknown;
@@ -32,14 +32,14 @@ type ControlRequest<Schema extends z.ZodType> = Readonly<{
 }>;
 
 const defaultTimeoutMs = 10_000;
-/** Time that a plan of an upgrade or a restore may take: the sidecar hashes programs and measures data first. */
+/** Time limit for planning an upgrade or a restore: the sidecar hashes programs and measures data first. */
 export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
 /**
  * Sends a request to a running sidecar.
  *
- * @throws {ControlError} when none answers there, it refuses, or it is another program.
+ * @throws {ControlError} when no sidecar responds, it rejects the request, or another program responds.
  */
 export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
@@ -49,7 +49,7 @@ export async function requestControl<Schema extends z.ZodType>(
     return requestAt(target.url, target.url, { connect: { lookup: lookupName } }, request, target.token);
   const directories = target.stateDirectories.filter((directory) => existsSync(locateSocket(directory)));
   let failure: ControlError | undefined;
-  // A killed sidecar leaves its socket: the one that runs may have its state in the next place.
+  // A killed sidecar leaves its socket behind: the running one may have its state in the next directory.
   for (const directory of directories) {
     try {
       return await requestBySocket(directory, request);
@@ -75,10 +75,10 @@ async function requestBySocket<Schema extends z.ZodType>(
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
-/** Nobody listens there, so nothing was requested. */
+/** No listener there, so nothing was requested. */
 class NoResponse extends ControlError {}
 
-/** Error codes of a connection that was not made. */
+/** Error codes of a failed connection attempt. */
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
 async function requestAt<Schema extends z.ZodType>(
@@ -119,7 +119,7 @@ async function requestAt<Schema extends z.ZodType>(
   }
 }
 
-/** Body in which the control says why it refuses. */
+/** Body of a rejection by the control API. */
 const refusalBody = z.object({ error: z.string() });
 
 function explainRefusal(place: string, status: number, text: string): string {
@@ -127,7 +127,7 @@ function explainRefusal(place: string, status: number, text: string): string {
     return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
   const refusal = status === 400 || status === 503 ? refusalBody.safeParse(parseJson(text)).data : undefined;
   if (refusal !== undefined) return `${place} refuses the request: ${refusal.error}.`;
-  // Without such a body: a malformed Authorization header comes of a token that is as wrong as any other.
+  // A rejection without such a body: a malformed Authorization header means a wrong token too.
   if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
 }

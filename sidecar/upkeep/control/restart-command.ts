@@ -5,8 +5,8 @@ import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 
 /**
- * Has a running sidecar restart its node, as the sidecar itself restarts it: proved, and rolled back if it does not come back. Returns the exit status: 0
- * if that sidecar took it on; 1 if it did not, or nobody agreed.
+ * Has a running sidecar restart its node like the sidecar's own restarts: verified, and rolled back if the node doesn't recover. Returns
+ * the exit status: 0 if the sidecar accepted; 1 if it didn't, or the operator didn't agree.
  */
 export async function runRestartCommand(
   target: ControlTarget,
@@ -51,14 +51,14 @@ function deriveExitStatus(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
-/** Explains how to follow the restart. A status is read by its URL, which a state directory does not give. */
+/** Explains how to follow the restart. Reading the status takes the sidecar's URL, which a state directory doesn't provide. */
 function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
     : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
 }
 
-/** Explains why the sidecar did not take it on, and what to do. */
+/** Explains why the sidecar rejected it, and the remedy. */
 function explainRefusal(
   result: Exclude<RestartAnswer["result"], "asked">,
   { hold }: ControlView,

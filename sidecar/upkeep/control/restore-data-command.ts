@@ -3,10 +3,10 @@ import type { ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import type { RestoreBody } from "./control-answers.ts";
 
-/** Snapshot that the data are restored from, and the consent. */
+/** Snapshot to restore the data from, and the consent. */
 export type RestoreDataOptions = PlanAgreement &
   Readonly<{
-    /** Absolute path of a directory or a tar archive, as the sidecar sees it; undefined: the copy that the last upgrade kept. */
+    /** Absolute path of a directory or a tar archive, as seen by the sidecar; undefined: the copy retained by the last upgrade. */
     snapshot: string | undefined;
   }>;
 

@@ -3,8 +3,8 @@ import { requestControl, ControlError, type ControlTarget } from "./request-cont
 import { resumeAnswer } from "./control-answers.ts";
 
 /**
- * Has a running sidecar lift the hold that it set when the node did not come back, and try again what failed. Returns the exit status: 0 when that sidecar said that
- * the hold is lifted, or that none is in force; 1 when no sidecar said so.
+ * Has a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 when the
+ * sidecar reported that the pause is lifted, or that none is active; 1 when none reported so.
  */
 export async function runResumeCommand(
   target: ControlTarget,

@@ -3,15 +3,15 @@ import { ControlError, requestControl, type ControlTarget } from "./request-cont
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import { cancelAnswer, type UpgradeBody } from "./control-answers.ts";
 
-/** Upgrade that a person requests, and the consent. */
+/** Upgrade to request, and the consent. */
 export type UpgradeOptions = PlanAgreement &
   Readonly<{
-    /** Absolute path of the directory with the new programs, as the sidecar sees it. */
+    /** Absolute path of the directory with the new programs, as seen by the sidecar. */
     source: string;
     version: string | undefined;
   }>;
 
-/** Has a running sidecar upgrade its node. Returns the exit status: 0 the new version is proved. */
+/** Has a running sidecar upgrade its node. Returns the exit status: 0 the new version is verified. */
 export function runUpgradeCommand(
   target: ControlTarget,
   { source, version, ...agreement }: UpgradeOptions,
@@ -22,7 +22,7 @@ export function runUpgradeCommand(
   return confirmPlan(target, { command: "upgrade", body, question }, agreement, output);
 }
 
-/** Withdraws an upgrade for which the node was not stopped yet. Returns the exit status: 0 there is none any more; 1 no sidecar said so. */
+/** Cancels an upgrade for which the node wasn't stopped yet. Returns the exit status: 0 there is none any more; 1 no sidecar reported so. */
 export async function runCancelCommand(
   target: ControlTarget,
   output: CommandOutput,

@@ -35,19 +35,19 @@ import type {
 export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
-    /** Lifts a hold, has what failed tried again, takes another writer of node.conf for stopped, and has a refused edit judged again. */
+    /** Lifts a pause, retries what failed, assumes that a competing writer of node.conf has stopped, and has a rejected edit judged again. */
     resume: () => ResumeAnswer;
-    /** Has the node restarted, as the sidecar itself restarts it: proved, and rolled back if it does not come back. */
+    /** Restarts the node like the sidecar's own restarts: verified, and rolled back if it doesn't recover. */
     restart: () => RestartAnswer;
-    /** Lets the sidecar act on this node, if its plan is still the one with that digest. */
+    /** Lets the sidecar act on this node if its plan still has that digest. */
     adopt: (digest: string) => AdoptAnswer;
   }>;
 
-/** Findings of the passes, for a person to look at. */
+/** Reconcile findings to show to the operator. */
 export type ControlSeen = Readonly<{
-  /** The last node.conf that could be used. */
+  /** Last usable node.conf. */
   document: () => ConfigDocument | undefined;
-  /** The last plan; undefined before the first. */
+  /** Last plan; undefined before the first one. */
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
   config: ObservedConfig;
@@ -61,7 +61,7 @@ export type ControlDependencies = HoldDependencies &
     state: Pick<UpkeepState, "requestedRestart">;
     driver: NodeDriver | undefined;
     rate: CorrectionRate;
-    /** Requests a pass. */
+    /** Requests a reconcile. */
     wake: () => void;
   }>;
 
@@ -96,7 +96,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const asksAgain = forgetRefusal(seen.config);
     if (wasContested || asksAgain) wake();
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
-    // A roll-back sets its hold first and again at its end: one that is lifted in between would only seem to be.
+    // A rollback sets its pause first and again at its end: lifting it in between would have no lasting effect.
     if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
     const next = endHold({ why: "gatehouse resume was run", byPerson: true }, dependencies);
     wake();
@@ -127,7 +127,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
 }
 
-/** Explains what a restart that is requested now waits for, as far as the last pass shows it; undefined if it begins at once. */
+/** Explains what a restart requested now would wait for, according to the last iteration; undefined if it would start at once. */
 function explainWait(
   { config, restarts }: Pick<ControlSeen, "config" | "restarts">,
   { store }: Pick<UpkeepState, "store">,
@@ -149,15 +149,15 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
 
 /** Requests to a running sidecar about its node's version and data. */
 type UpgradeControl = Readonly<{
-  /** Shows an upgrade, or begins it if it is still the one that was shown. */
+  /** Plans an upgrade, or starts it if it still matches the plan shown. */
   upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;
-  /** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+  /** Plans a restore of the node's data, or starts it if it still matches the plan shown. */
   restore: (body: RestoreBody) => Promise<UpgradeAnswer>;
-  /** Withdraws an upgrade for which the node was not stopped yet. */
+  /** Cancels an upgrade for which the node wasn't stopped yet. */
   cancelUpgrade: () => CancelAnswer;
 }>;
 
-/** Creates the part of a control that upgrades the node; `node` names it. */
+/** Creates the control's upgrade requests; `node` identifies the node. */
 function createUpgradeControl(
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
   node: () => ControlView["node"],

@@ -3,31 +3,31 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import type { DataJudgement } from "./judge-data.ts";
 
-/** State of the node's data, as far as it is known. */
+/** Known state of the node's data. */
 export type DataObservation = Readonly<{
-  /** Finding of the last look; undefined before the first. */
+  /** Finding of the last check; undefined before the first one. */
   found: DataJudgement | undefined;
-  /** Failure of the last look, and the time of the next one (wall clock; absent until the failed one has ended); undefined if it did not fail. */
+  /** Failure of the last check, and the time of the next one (wall clock; absent until the failed one has ended); undefined if it didn't fail. */
   failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
-  /** A look that is under way. */
+  /** Check in progress. */
   looking: Promise<void> | undefined;
 }>;
 
 export type ObservedData = Observation<DataObservation>;
 
-/** Creates an observation with nothing known yet. */
+/** Creates an empty observation. */
 export function observeData(onChange?: () => void): ObservedData {
   return createObservation<DataObservation>({ found: undefined, failed: undefined, looking: undefined }, onChange);
 }
 
-/** Reports what speaks against the node's data. Pure. */
+/** Reports evidence against the node's data. Pure. */
 export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found, command);
   const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
   return sound === undefined ? [] : [sound];
 }
 
-/** Reports a look that failed. The finding before it no longer counts, but a fault is still mentioned. */
+/** Reports a failed check. The previous finding no longer counts, but a fault is still mentioned. */
 function deriveNotLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
   before: ConditionReport<"DataIntact"> | undefined,

@@ -7,24 +7,24 @@ import { isKeyMissing } from "../config/key-files.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
-/** Facts of this machine, besides its data, that may keep a node from starting. */
+/** Facts about this machine, other than its data, that may prevent a node's start. */
 export type DataPlace = Readonly<{
   /** Inode of the data directory. */
   dataInode?: number | undefined;
-  /** Reason why the data directory can't be used. */
+  /** Reason why the data directory is unusable. */
   problem?: string | undefined;
-  /** Share of its disk that is free, as `DiskSpaceSufficient` judges it. */
+  /** Free share of its disk, as used by `DiskSpaceSufficient`. */
   freeRatio?: number | undefined;
-  /** Key files that node.conf names and that are not there. */
+  /** Missing key files specified in node.conf. */
   missingKeys: readonly string[];
-  /** Ports of node.conf at which something listens. */
+  /** Ports of node.conf that already have a listener. */
   takenPorts: readonly string[];
 }>;
 
 /**
- * Looks at a node's data directory, its keys and its ports.
+ * Checks a node's data directory, its keys and its ports.
  *
- * @throws {HangingFileSystem} if the file system of the data, or of a key, hangs.
+ * @throws {HangingFileSystem} if the file system of the data or of a key hangs.
  */
 export async function lookAtPlace(
   dataPath: string | undefined,
@@ -56,16 +56,16 @@ async function isTaken(port: number): Promise<boolean> {
   return Number.isInteger(port) && (await findListeningSockets(port)).size > 0;
 }
 
-/** Programs of a bin directory that are looked at. */
+/** Max programs of a bin directory to check. */
 const programsMax = 256;
 
-/** Bits of a mode that let a file be run. */
+/** Mode bits of an executable file. */
 const runnable = 0o111;
 
-/** Programs of a bin directory: their file names, and a digest of names, sizes and times. */
+/** Programs of a bin directory: their file names, and a digest of names, sizes and modification times. */
 export type Programs = Readonly<{ names: readonly string[]; digest: string }>;
 
-/** Lists the programs in the bin directory: other programs, or fewer, may fail to start for other reasons. Undefined if it can't be read. */
+/** Lists the programs in the bin directory: changed or missing programs may fail to start for other reasons. Undefined if it can't be read. */
 export async function listPrograms(binDirectory: string): Promise<Programs | undefined> {
   try {
     const names: string[] = [];
@@ -78,7 +78,7 @@ export async function listPrograms(binDirectory: string): Promise<Programs | und
     }
     return { names, digest: hash("sha256", lines.join("\n")).slice(0, 16) };
   } catch {
-    // Not known is no sign either way: whoever compares it says that it is missing.
+    // Unknown is no evidence either way: the caller that compares it reports it as missing.
     return undefined;
   }
 }

@@ -4,54 +4,54 @@ import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataPlace } from "./data-place.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-/** One look at a node for signs against its data. */
+/** One check of a node for evidence against its data. */
 export type DataLook = Readonly<{
   isAnswering: boolean;
-  /** Whether it answers on the expected chain, and its height advances or the chain has no block to make. */
+  /** Whether it responds on the expected chain, and its height advances or the chain has no block to produce. */
   isWell: boolean;
   isExpectedChain: boolean;
   height: number | undefined;
-  /** The known block and the chain's first one, as the node has them now. */
+  /** Known block and the chain's first block, as the node has them now. */
   block: BlockLook;
   genesis: BlockLook;
-  /** The known block as the references have it; read only if the node's is missing or another. */
+  /** Known block according to the references; read only if the node's block is missing or different. */
   references: readonly BlockLook[];
   referenceHeight: number | undefined;
   peers: number | undefined;
   isSyncing: boolean | undefined;
-  /** Processes that are seen in the bin directory. */
+  /** Processes found in the bin directory. */
   processes: readonly number[];
   programs: string | undefined;
   programNames?: readonly string[] | undefined;
   place: DataPlace;
-  /** Hashes of the node.conf that stands there, and of the one that the node was last seen to advance with. */
+  /** Hashes of the current node.conf and of the one that the node last advanced with. */
   configHash: string | undefined;
   healthyHash: string | undefined;
-  /** Whether an upgrade is stranded between two versions, which may be the cause by itself. */
+  /** Whether an upgrade is stuck between two versions, which may be the cause by itself. */
   isStranded: boolean;
 }>;
 
 export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
 
-/** Judgement of the data. `doubt`: signs speak against the data, but something is missing that would rule out another cause. */
+/** Judgement of the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
 export type DataJudgement = Readonly<
   | { kind: "sound" | "another-chain" }
-  /** `why`: starts failed, and say nothing of the data. */
+  /** `why`: starts failed, but are no evidence about the data. */
   | { kind: "unknown"; why?: string }
   | { kind: "doubt"; signs: readonly string[]; missing: readonly string[] }
   | { kind: "suspect"; signs: readonly string[] }
 >;
 
-/** Starts in a row that must have failed with a good node.conf. */
+/** Min consecutive failed starts with a good node.conf. */
 export const failedStartsMin = 3;
 
-/** A process that ran longer before it ended may have been at work: replaying its log, say. */
+/** A process that ran longer before it exited may have been working, e.g. replaying its log. */
 const endsWithinMs = 120_000;
 
 /**
- * Judges what speaks against a node's data. Three things do: the process ends soon after each start; the head stays far below where it was; a block
- * that no reorganisation reaches is another, or is gone. Each counts only if every other cause that can be looked for was looked for and not found:
- * the judgement names what is missing. A start that could run no node, because a program is missing, is no sign at all. Pure.
+ * Judges the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below its
+ * previous height; a block too deep for a reorganisation is replaced or missing. Each counts only once every other checkable cause is ruled
+ * out; the judgement lists the checks still missing. A start that failed because a program is missing is no evidence. Pure.
  */
 export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {
   const { mark, failedStarts } = evidence;
@@ -86,12 +86,12 @@ function judgeSigns(signs: readonly string[], missing: readonly string[]): DataJ
   return missing.length === 0 ? { kind: "suspect", signs } : { kind: "doubt", signs, missing };
 }
 
-/** Lists the programs that the node last ran with and that are not there now, or can't be run. */
+/** Lists the programs of the node's last run that are now missing or not executable. */
 function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataLook): readonly string[] {
   return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
 }
 
-/** Finds the last starts that failed in the same way. */
+/** Finds the last starts that failed the same way. */
 function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
   const kind = failedStarts.at(-1)?.kind;
   if (kind === undefined) return [];
@@ -167,7 +167,7 @@ function* listSyncDoubts({ isSyncing }: DataLook): Generator<string> {
   if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
 }
 
-/** Lists what is missing to rule out causes other than the data, whatever the sign. */
+/** Lists what is missing to rule out causes other than the data, for any sign. */
 function* listCommonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
   if (isStranded) yield "an end of the upgrade that is stranded (UpgradeVerified)";

@@ -30,19 +30,19 @@ export type LookAtDataDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A look, and the process that runs the node; the next mark is made of both. */
+/** Check result and the node's process; the next mark is made of both. */
 export type DataFound = Readonly<{ look: DataLook; process: ProcessMark | undefined }>;
 
 const unknown: BlockLook = { kind: "unknown" };
 
 /**
- * Looks at a node, its data and what else may be wrong with it. Changes nothing.
+ * Checks a node, its data and other possible faults. Changes nothing.
  *
- * @throws {HangingFileSystem} if the file system of its data, of a key or of its programs hangs.
+ * @throws {HangingFileSystem} if the file system of its data, a key or its programs hangs.
  */
 export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDataDependencies): Promise<DataFound> {
   const { health, rpc, driver, state, signal } = dependencies;
-  // First, because a node whose disk hangs may leave every call unanswered.
+  // First, because a node with a hung disk may leave every call without a response.
   const { reading, found, programs } = await lookAround(dependencies);
   const { height, reference, failure } = health.current();
   const facts = health.facts();
@@ -54,7 +54,8 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
   const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
-  // A node that ended during the look would be remembered as running well without a process, like one that the sidecar can't see: it could never be restored.
+  // A node that exited during the check would be stored as healthy without a process, like one that the sidecar can't see: it could never
+  // be restored.
   const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
   const isAnswering = wasAnswering && !hasEnded;
   const healthy = state.healthy.get();
@@ -82,7 +83,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
   };
 }
 
-/** Reads from the references a block that the node has lost or has otherwise. */
+/** Reads a block that the node lacks or has replaced from the references. */
 function compareElsewhere(
   known: KnownBlock,
   block: BlockLook,
@@ -108,7 +109,7 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
   return { reading, found, programs };
 }
 
-/** Takes the mark by which a node that runs well is remembered. Its programs are those that the process was started with, not those put in their place since. */
+/** Takes the mark that records a healthy node. Its programs are those that the process was started with, not later replacements. */
 export async function takeMark(
   before: DataMark | undefined,
   { look, process }: DataFound,
@@ -117,7 +118,7 @@ export async function takeMark(
   const { height = 0, genesis } = look;
   const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
-  // Data that were exchanged during the look would be taken for the earlier ones.
+  // Data replaced during the check would be mistaken for the earlier data.
   const holds =
     before?.block === undefined ||
     hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);

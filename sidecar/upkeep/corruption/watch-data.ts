@@ -11,7 +11,7 @@ import { judgeData, type DataJudgement } from "./judge-data.ts";
 import { compareKnownBlock } from "./known-block.ts";
 import { lookAtData, takeMark, type DataFound, type LookAtDataDependencies } from "./look-at-data.ts";
 
-/** State that the passes keep between two looks at the data; times are monotonic. */
+/** State retained between two data checks; times are monotonic. */
 export type DataWatch = { lookedMs?: number };
 
 export type WatchDataDependencies = LookAtDataDependencies &
@@ -24,18 +24,19 @@ export type WatchDataDependencies = LookAtDataDependencies &
 
 export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRestarts }>;
 
-/** Longest time between two looks; shorter where the node's RPC is looked at more often than each second. */
+/** Max interval between checks; shorter if the node's RPC is checked more often than once a second. */
 const lookEveryMs = 60_000;
 const looksOfRpc = 60;
 
-/** Time after which a look that has not ended counts as failed: many times what measuring a snapshot may take. */
+/** Time after which an unfinished check counts as failed: many times the duration of measuring a snapshot. */
 const lateMs = 300_000;
 
-/** Time after which a replaced block counts as the chain's if no reference says otherwise. */
+/** Time after which a replaced block counts as canonical unless a reference disagrees. */
 const dayMs = 86_400_000;
 
 /**
- * Looks from time to time for signs against the node's data, and reports them. Looks run alongside later passes; none begins while the node is restarted or upgraded. Returns the time until the next pass is wanted, in ms.
+ * Periodically checks for evidence against the node's data, and reports it. Checks run in parallel to later iterations; none starts while
+ * the node is restarted or upgraded. Returns the time until the next iteration is needed, in ms.
  */
 export function watchData(
   watch: DataWatch,
@@ -48,7 +49,7 @@ export function watchData(
     return undefined;
   }
   if (isAtWork(seen, dependencies)) {
-    // What was found before says nothing of a node that was started since.
+    // Earlier findings are no evidence about a node started since.
     delete watch.lookedMs;
     return undefined;
   }
@@ -73,7 +74,7 @@ export function watchData(
   return undefined;
 }
 
-/** Notes a look that is late: a snapshot, or a program that measures one, may hang. No second look begins alongside it, and the last finding no longer counts. */
+/** Records a late check: a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the last finding no longer counts. */
 function noteLate(
   { lookedMs }: DataWatch,
   { data }: Pick<WatchDataSeen, "data">,
@@ -98,14 +99,14 @@ async function look(seen: WatchDataSeen, dependencies: WatchDataDependencies): P
   const found = await lookAtData(evidence, dependencies);
   const judgement = judgeData(evidence, found.look, settings.health);
   const revised = await deriveEvidence(evidence, judgement, found, dependencies);
-  // After a restart, an upgrade or a person's command during the look, it is out of date.
+  // A restart, an upgrade or an operator's command during the check makes it stale.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
   if (revised !== undefined) state.dataEvidence.set(revised);
   seen.data.note({ found: judgement });
 }
 
-/** Derives the evidence to remember after a look; undefined if it stays as it is. */
+/** Derives the evidence to store after a check; undefined if it is unchanged. */
 async function deriveEvidence(
   evidence: DataEvidence,
   judgement: DataJudgement,

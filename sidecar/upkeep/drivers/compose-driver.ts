@@ -8,35 +8,35 @@ import { DriverError, type NodeDriver } from "./driver.ts";
 /** Commands of a compose deployment, and the directory of its file. */
 export type ComposeDriverOptions = Readonly<{
   command: readonly string[];
-  /** Lists containers as JSON; the service is appended. */
+  /** Command that lists containers as JSON; the service is appended. */
   ps: readonly string[];
-  /** Absent: the driver can't say whether the node runs. */
+  /** If absent, the driver can't determine whether the node runs. */
   service?: string | undefined;
   directory: () => string;
   timeoutMs: number;
   psTimeoutMs: number;
-  /** Names of variables that the commands get besides those that every program gets. */
+  /** Names of variables passed to the commands in addition to those that every program gets. */
   passes: readonly string[];
 }>;
 
-/** Variables that docker and its compose read (docker's reference of the command line, "Environment variables"); a daemon that is reached by ssh needs the agent. */
+/** Variables that docker and compose read (docker's command line reference, "Environment variables"); a daemon reached by ssh needs the agent. */
 export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
 
-/** Seconds that the node has to stop: Compose before 2.19 gives 10 at a restart, whatever the file's `stop_grace_period` is. */
+/** Stop timeout of the node in seconds: Compose before 2.19 allows 10 at a restart, regardless of the file's `stop_grace_period`. */
 const stopTimeoutSeconds = 300;
 
-/** Output of a command that is read. */
+/** Max output of a command whose output is read. */
 const outputLimitBytes = 1_048_576;
 
 /** One container of `docker compose ps --format json`. */
 const listed = z.object({ State: z.string() });
 
-/** States of a container whose process is there, or soon will be for the first time. */
+/** States of a container whose process exists, or is about to start for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
 /**
- * Restarts a container deployment with `docker compose restart` (specification, "Node command line"): of the node's service alone where that is
- * named, because the command by itself restarts all services of the file, the sidecar among them.
+ * Restarts a container deployment with `docker compose restart` (specification, "Node command line"): only the node's service if it is set,
+ * because the command by default restarts all services of the file, including the sidecar.
  */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
   const { directory, timeoutMs, passes } = options;
@@ -50,7 +50,7 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
         { name: "compose", command: [file, ...args], directory: where, timeoutMs, passes, signal },
         output,
       );
-      // Compose writes its progress to standard error, so that is no complaint.
+      // Compose writes its progress to standard error, so that output is no complaint.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);
@@ -59,7 +59,7 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
   };
 }
 
-/** Builds the command of a restart; one that an operator wrote is taken as it is. */
+/** Builds the restart command; uses an operator's command as is. */
 function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
   const isDefault =
     command.length === composeRestart.length && composeRestart.every((word, at) => word === command[at]);
@@ -67,7 +67,7 @@ function buildRestart({ command, service }: ComposeDriverOptions): readonly stri
   return [...command, "--timeout", String(stopTimeoutSeconds), service];
 }
 
-/** Checks whether a container of the service is alive; `unknown` if compose does not say. */
+/** Checks whether a container of the service is alive; `unknown` if compose doesn't report it. */
 async function checkRunning(
   { ps, service, directory, psTimeoutMs, passes }: ComposeDriverOptions,
   signal: AbortSignal,
@@ -87,7 +87,7 @@ async function checkRunning(
   return containers.some(({ State }) => alive.has(State));
 }
 
-/** Reads one array, as compose printed until 2.20, or a line for each container; undefined for anything else, and for none. */
+/** Reads a single array, as printed by compose until 2.20, or a line per container; undefined for any other or empty output. */
 function readContainers(output: string): readonly z.output<typeof listed>[] | undefined {
   const text = output.trim();
   try {
@@ -95,7 +95,7 @@ function readContainers(output: string): readonly z.output<typeof listed>[] | un
     const containers = z.array(listed).min(1).safeParse(parts);
     return containers.success ? containers.data : undefined;
   } catch {
-    // Not JSON: the caller does without.
+    // Not JSON: the caller copes without it.
     return undefined;
   }
 }

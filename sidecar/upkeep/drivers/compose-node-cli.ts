@@ -4,22 +4,22 @@ import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
 
 /** Settings for running the tool in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
-  /** Runs a program in a service, such as `docker compose exec`; its options, the service and the program follow. */
+  /** Command that runs a program in a service, such as `docker compose exec`; its options, the service and the program are appended. */
   exec: readonly string[];
   service: string;
   timeoutMs: number;
   outputLimitBytes: number;
-  /** Names of variables that compose gets besides those that every program gets. */
+  /** Names of variables passed to compose in addition to those that every program gets. */
   passes?: readonly string[];
 }>;
 
-/** Directory that compose is run in, and the tool's directory in the container. */
+/** Working directory of compose, and the tool's directory in the container. */
 export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; tool: () => ToolPlace }>;
 
 /**
- * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory; no
- * terminal, no shell. Ending compose does not end the program that it began in the container, so one that takes too long is only no
- * longer waited for, and no other is begun while it still runs.
+ * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory, without
+ * a terminal or shell. Killing compose doesn't kill the program that it started in the container: a program that exceeds its time limit is
+ * abandoned, and no other is started while it still runs.
  */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
@@ -51,7 +51,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
   };
 }
 
-/** Time for which a program that hangs keeps another from being begun. */
+/** Time for which a hung program blocks the start of another. */
 const leftRunningMs = 86_400_000;
 
 async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
@@ -63,7 +63,7 @@ async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Pr
   }
 }
 
-/** Explains a failure: one in the container by the tool's name, one of compose itself by its settings. */
+/** Explains a failure: in the container, by the tool's name; of compose itself, by its settings. */
 function explainResult(
   result: ProcessResult,
   name: string,

@@ -9,25 +9,25 @@ export type DockerEngineOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** The Docker Engine API of one engine. */
+/** Docker Engine API of one engine. */
 export type DockerEngine = Readonly<{ request: (request: EngineRequest) => Promise<EngineResponse> }>;
 
 const defaultResponseLimitBytes = 1_048_576;
 
-/** No whole answer within the engine's time limit. */
+/** Incomplete response within the engine's time limit. */
 export class EngineTimeout extends DriverError {
   override readonly name = "EngineTimeout";
 }
 
 /**
- * Creates the client of the engine that runs the node. A request throws {@link EngineTimeout} when its answer takes longer than `timeoutMs`,
- * {@link DriverError} when the engine can't be reached.
+ * Creates the client of the node's engine. A request throws {@link EngineTimeout} if the response takes longer than `timeoutMs`, {@link
+ * DriverError} if the engine can't be reached.
  */
 export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
   const send = createEngineClient(engine);
   return {
     request: async ({ signal, responseLimitBytes = defaultResponseLimitBytes, ...request }) => {
-      // One deadline covers the whole answer; a tool that prints nothing for a while is no reason to end it earlier.
+      // One deadline covers the whole response; a tool that prints nothing for a while isn't ended earlier.
       const deadline = createRunningTimeout(timeoutMs);
       try {
         return await send({ ...request, responseLimitBytes, signal: AbortSignal.any([signal, deadline]) });

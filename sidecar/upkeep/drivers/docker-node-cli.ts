@@ -12,21 +12,21 @@ export type DockerNodeCliOptions = Readonly<{
   outputLimitBytes: number;
 }>;
 
-/** A run of the tool; `name` is for messages. */
+/** Run of the tool; `name` is for messages. */
 type Run = Readonly<{ name: string; command: readonly string[]; directory: string; signal: AbortSignal }>;
 
-/** Outcome of a run; `leftRunning` is the exec that was given up. */
+/** Outcome of a run; `leftRunning` is the abandoned exec. */
 type Ran = Readonly<{ result: ProcessResult; leftRunning?: string }>;
 
 const created = z.object({ Id: z.string() });
 const inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() });
 
-/** Frame headers of the engine's stream come on top of the output itself. */
+/** Allowance for the engine's frame headers on top of the output itself. */
 const streamOverheadFactor = 2;
 
 /**
- * Runs the tool in the node's container (Engine API exec) in its bin directory; no shell. The engine can't end a program that it
- * began, so no other is begun while one that was given up still runs. `engine`'s own time limit is that of a run.
+ * Runs the tool in the node's container (Engine API exec), in its bin directory, without a shell. The engine can't kill a program that it
+ * started, so no other is started while an abandoned one still runs. `engine`'s own time limit applies to each run.
  */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
@@ -60,7 +60,7 @@ async function checkLeftRunning(
   signal: AbortSignal,
 ): Promise<ProcessResult | undefined> {
   const response = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
-  // The engine forgets the programs of a container that was restarted (404), an engine proxy those that it did not make (403).
+  // The engine forgets the programs of a restarted container (404); an engine proxy rejects those that it didn't create (403).
   if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;

@@ -5,17 +5,17 @@ import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Time limit of a read within a scrape: the proxy is on the same machine. */
+/** Time limit of a read during a scrape: the proxy is on the same machine. */
 const timeoutMs = 1_000;
-/** Its other metrics are those of every process. */
+/** Max response size; its other metrics are those of every process. */
 const answerBytesMax = 262_144;
-/** More than a proxy has. */
+/** Max kinds of requests, more than any proxy has. */
 const kindsMax = 16;
 const sample = /^gatehouse_engine_proxy_requests_total\{kind="(?<kind>[a-z-]{1,20})"\} (?<count>\d+)$/gm;
 
 /**
- * Passes on the counters of an engine proxy, read at each scrape: no Prometheus reaches its socket. There are no samples if nobody answers, or if
- * the socket is an engine's own.
+ * Exports the counters of an engine proxy, read at each scrape, because Prometheus can't reach its socket. Exports no samples if there is
+ * no response, or if the socket is an engine's own.
  *
  * @param engine `unix:///path`; an engine at a TCP port is no proxy.
  */
@@ -32,7 +32,7 @@ export function passOnEngineRequests(
     registers: [metrics],
     async collect() {
       const counts = await readCounts(socketPath).catch((err: unknown) => {
-        // Whoever needs the engine says that it does not answer.
+        // The engine's users report that it doesn't respond.
         log.debug({ err }, "the engine proxy returned no metrics");
         return [];
       });

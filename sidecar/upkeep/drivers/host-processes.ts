@@ -5,8 +5,9 @@ import type { Clock } from "#daemon/clock.ts";
 import { isLeftRunning } from "#daemon/process/lasting-process.ts";
 
 /**
- * Finds when the process started that listens on a port of this machine and runs in a directory, or from a program in it: both, since a shell may be
- * in that directory and a proxy on that port. Undefined if no such process is seen: in another container, of another user, not on Linux.
+ * Finds the start time of the process that listens on a port of this machine and runs in a directory, or from a program in it. Both are
+ * required: a shell may be in that directory, and a proxy on that port. Undefined if no such process is visible: in another container, of
+ * another user, not on Linux.
  */
 export async function findListenerStart(
   port: number,
@@ -17,7 +18,7 @@ export async function findListenerStart(
   return pid === undefined ? undefined : readProcessStart(pid, clock);
 }
 
-/** Finds the processes that listen on a port of this machine and run in a directory, or from a program in it, as far as they are seen. */
+/** Finds the visible processes that listen on a port of this machine and run in a directory, or from a program in it. */
 export async function findListeners(port: number, directory: string): Promise<readonly number[]> {
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
@@ -33,16 +34,17 @@ async function hasOpenSocket(sockets: ReadonlySet<string>, pid: number): Promise
   return links.some((link) => sockets.has(link));
 }
 
-/** State of a socket that listens, as the tables write it (proc_pid_net(5)). */
+/** State of a listening socket in the tables (proc_pid_net(5)). */
 const listening = "0A";
 
-/** Tables in which Linux lists this machine's TCP sockets. */
+/** Linux tables of this machine's TCP sockets. */
 const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /**
- * Finds the sockets that listen on a port, as the links in `/proc/<pid>/fd` name them. A table begins with the sockets that listen (the kernel's
- * Documentation/networking/proc_net_tcp.rst) and is read no further: behind them stands each connection, also those that were closed within
- * the last minute. Under a flood of connections that is megabytes, which took the thread half a second. A table that can't be read has none.
+ * Finds the sockets that listen on a port, as named by the links in `/proc/<pid>/fd`. A table starts with the listening sockets (the
+ * kernel's Documentation/networking/proc_net_tcp.rst), and reading stops after them: the rest lists every connection, including those
+ * closed within the last minute. Under a flood of connections that is megabytes, which blocked the thread for half a second. An unreadable
+ * table counts as empty.
  */
 export async function findListeningSockets(port: number, tables = ownTables): Promise<ReadonlySet<string>> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -64,8 +66,8 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
 }
 
 /**
- * Finds the processes that run in a directory or from a program in it, other than the sidecar and its children. Empty, too, if processes
- * can't be seen: on another system than Linux, or those of another user.
+ * Finds the processes that run in a directory or from a program in it, except the sidecar and its children. Also empty if processes aren't
+ * visible: on systems other than Linux, or those of another user.
  */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
   return (await listProcesses(directory)).flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
@@ -74,14 +76,14 @@ export async function findProcessesIn(directory: string): Promise<readonly numbe
 /** Process of this machine. */
 export type HostProcess = Readonly<{
   pid: number;
-  /** File name of its program, an interpreter for a script; empty if it is another user's. */
+  /** File name of its program, an interpreter for a script; empty if it belongs to another user. */
   program: string;
-  /** Whether it runs in the directory, and whether its program is there. */
+  /** Whether it runs in the directory or its program is there; `isProgramInside`: only the latter. */
   isInside: boolean;
   isProgramInside: boolean;
 }>;
 
-/** Lists the machine's processes, other than the sidecar and its children, and says of each whether it is in a directory. */
+/** Lists the machine's processes, except the sidecar and its children, and whether each is in a directory. */
 export async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
   const isThere = (path: string) => path === place || path.startsWith(place + sep);
@@ -94,36 +96,37 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
       if ((cwd === "" && exe === "") || (await isOwn(pid))) return [];
       const isProgramInside = isThere(exe);
       const isInside = isProgramInside || isThere(cwd);
-      // The system marks a program whose file was replaced since.
+      // The system marks a program whose file was replaced.
       return [{ pid: Number(pid), program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
     }),
   );
   return found.flat();
 }
 
-/** Reads the command line of a process; empty if it has ended. */
+/** Reads the command line of a process; empty if it has exited. */
 export async function readCommandLine(pid: number): Promise<string> {
   return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
 }
 
-/** Whether a process is the sidecar, or a program that it has begun, such as node_cli; not one that it has left running, which is the node. */
+/** Whether a process is the sidecar or a program that it started, such as node_cli; not one that it left running, which is the node. */
 async function isOwn(pid: string): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  // One that has ended meanwhile says nothing any more.
+  // A process that has exited meanwhile is ignored.
   if (status === "") return true;
   if (Number(pid) === process.pid) return true;
   return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(Number(pid));
 }
 
-/** Clock ticks in a second, in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */
+/** Clock ticks per second, the unit in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */
 const ticksPerSecond = 100;
 
 /** Start of a process by both clocks, to about 20 ms. */
 type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /**
- * Reads when a process started; undefined if it has ended, or on another system than Linux. Linux reports it by the machine's uptime, which is
- * read right after the clocks: a pause of this process in between makes the other seem older, never younger than it is.
+ * Reads when a process started; undefined if it has exited, or on systems other than Linux. Linux reports it relative to the machine's
+ * uptime, which is read right after the clocks: a pause of this process in between makes the other process seem older than it is, never
+ * younger.
  */
 export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
   const ticks = await readStartTicks(pid);
@@ -134,17 +137,18 @@ export async function readProcessStart(pid: number, clock: Clock): Promise<Proce
   return { wallMs: wallMs - ageMs, monotonicMs: monotonicMs - ageMs };
 }
 
-/** States of a process that has ended and whose parent has not collected its status yet (`proc_pid_stat(5)`). */
+/** States of an exited process whose parent hasn't collected its status yet (`proc_pid_stat(5)`). */
 const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
 
 /**
- * Reads when a process started, in clock ticks since the machine did: with its id, that distinguishes it from every other one. Undefined if it has
- * ended, or on another system than Linux.
+ * Reads when a process started, in clock ticks since boot: together with its id, that is unique. Undefined if it has exited, or on systems
+ * other than Linux.
  */
 export async function readStartTicks(pid: number): Promise<number | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   if (stat === "") return undefined;
-  // The second field is a name in parentheses, which may hold anything; the state comes after it, and the start is the 20th field from there.
+  // The second field is a name in parentheses, which may contain any characters; the state follows it, and the start is the 20th field from
+  // there.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[19] ?? Number.NaN);
   return endedStates.has(fields[0]) || !Number.isFinite(ticks) ? undefined : ticks;

@@ -7,7 +7,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Address of the API server, and the credential for it. */
+/** Address of the API server and its credential. */
 export type KubernetesApiOptions = Readonly<{
   apiUrl: string;
   namespace?: string | undefined;
@@ -15,10 +15,10 @@ export type KubernetesApiOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Credential for the API server; read again each time, because tokens are rotated. */
+/** Credential for the API server; re-read each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
-/** The API server, as the pod's own service account sees it. */
+/** API server, accessed with the pod's own service account. */
 export type KubernetesApi = AsyncDisposable &
   Readonly<{
     credentials: () => Promise<KubernetesCredentials>;
@@ -35,11 +35,11 @@ export type KubernetesApi = AsyncDisposable &
 type KubernetesContent = Readonly<{
   /** Path of the objects' group; default `/api/v1`. */
   group?: string;
-  /** A new object to POST, or a merge patch to PATCH with. */
+  /** New object to POST, or merge patch for PATCH. */
   body?: unknown;
 }>;
 
-/** Content types of the bodies, by method. */
+/** Content types of request bodies, by method. */
 const contentTypes = {
   GET: undefined,
   DELETE: undefined,
@@ -51,7 +51,7 @@ export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
 
 const responseLimitBytes = 4_194_304;
 
-/** Connects to the API server at the first request. Requests throw {@link DriverError} when it can't be reached. */
+/** Connects to the API server on the first request. Requests throw {@link DriverError} when it can't be reached. */
 export function createKubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
   let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
@@ -67,7 +67,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
       throw new DriverError(message, { cause });
     }
   };
-  // Loaded when it is first needed: it takes 6 MiB, which a sidecar outside a cluster has no use for.
+  // Loaded on first use: it takes 6 MiB, which a sidecar outside a cluster doesn't need.
   const openAgent = async (ca: string | undefined) => {
     const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
@@ -107,7 +107,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
   };
 }
 
-/** Reads an answer of the API server. @throws {Error} when it is larger than any that is requested here. */
+/** Reads a response of the API server. @throws {Error} when it is larger than any response expected here. */
 export async function readKubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
   return { status, body: parse(await readText(stream, responseLimitBytes)) };
 }
@@ -116,12 +116,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the API server's JSON (a proxy, perhaps): the text itself is shown.
+    // Not the API server's JSON, perhaps a proxy's response: shows the text itself.
     return { message: cutText(text, 200) };
   }
 }
 
-/** Reads the status and the message of a refusal, a Kubernetes Status object. */
+/** Reads the status and the message of a rejection, a Kubernetes Status object. */
 export function readKubernetesMessage({ status, body }: KubernetesResponse): string {
   const message = (body as { message?: unknown } | null)?.message;
   return `${status}: ${typeof message === "string" ? message : "no message"}`;

@@ -21,8 +21,8 @@ type Pod = z.output<typeof podSchema>;
 const lookIntervalMs = 500;
 
 /**
- * Restarts the node by deleting its pod, which its StatefulSet recreates, and waits for the new pod's container to run. Needs
- * `get` and `delete` of that one pod, nothing more.
+ * Restarts the node by deleting its pod, which its StatefulSet recreates, and waits for the new pod's container to run. Needs only `get`
+ * and `delete` on that one pod.
  */
 export function createKubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
   const path = `/pods/${encodeURIComponent(options.pod)}`;
@@ -46,7 +46,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
-      // The sidecar runs in the pod that it deleted, and there is no new one before this one has ended.
+      // The sidecar runs in the pod that it deleted, and the new pod starts only after this one has terminated.
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&

@@ -19,7 +19,7 @@ export type KubernetesNodeCliOptions = Readonly<{
 /** First byte of each message (Kubernetes remote command protocol, `v4.channel.k8s.io`). */
 const channels = { output: 1, errors: 2, status: 3 } as const;
 
-/** End of a command (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
+/** Final status of a command (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
 const execStatus = z.object({
   status: z.string(),
   message: z.string().optional(),
@@ -108,7 +108,7 @@ async function collect(
   }
 }
 
-/** Explains in the API server's words why it opened no stream: a right is missing, or a container does not run yet. */
+/** Explains with the API server's message why it opened no stream: a permission is missing, or a container isn't running yet. */
 async function explainRefusal(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
@@ -123,12 +123,12 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
   if (status === undefined) {
     return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
   }
-  // The runtime could not begin it: the end of its message says why; before that stand the layers that it passed.
+  // The runtime couldn't start it: the end of its message has the reason, after the layers that it went through.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";
   return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
 }
 
-/** Exit status of a shell for a program that could not be started. */
+/** Exit status of a shell for a program that couldn't be started. */
 const notStarted = 126;
 
 const saidLimit = 300;
@@ -137,7 +137,7 @@ function parseStatus(text: string): z.output<typeof execStatus> | undefined {
   try {
     return execStatus.safeParse(JSON.parse(text)).data;
   } catch {
-    // The stream ended before the status came, which the caller reports.
+    // The stream ended before the status arrived, which the caller reports.
     return undefined;
   }
 }

@@ -1,14 +1,14 @@
 import { readUrlPort } from "#daemon/http/address.ts";
 import { findListeners, listProcesses, readCommandLine, readStartTicks } from "./host-processes.ts";
 
-/** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
+/** Process, distinguished from a later one with the same id by its start (clock ticks since boot). */
 export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
 
-/** Processes of a node on this machine, as far as the sidecar sees them. */
+/** Processes of a node on this machine that are visible to the sidecar. */
 export type NodeProcesses = Readonly<{
-  /** Finds those that hold its port. */
+  /** Finds those that listen on its port. */
   now: () => Promise<readonly NodeProcess[]>;
-  /** Finds those and others of its program in its directory, and those of the same program elsewhere: other nodes. */
+  /** Finds those and other processes of its program in its directory, and those of the same program elsewhere: other nodes. */
   find: () => Promise<Readonly<{ own: readonly NodeProcess[]; elsewhere: readonly NodeProcess[] }>>;
   runs: (process: NodeProcess) => Promise<boolean>;
 }>;
@@ -18,13 +18,13 @@ export type NodeProcessesOptions = Readonly<{
   httpUrl: string;
   binDirectory: () => string;
   /**
-   * A process is the node's if its command line has this name, as `ops` finds it. Undefined: if it runs the program of the process which holds the port, once one
-   * was seen whose program is in the bin directory.
+   * Name in the command line that identifies the node's processes, as used by `ops`. If undefined, a process is the node's if it runs the
+   * same program as the process that listens on the port, once such a process with a program in the bin directory was seen.
    */
   processName: () => string | undefined;
 }>;
 
-/** Creates the look for them, by the port of the node's URL and by the node's program. */
+/** Creates the search, by the port of the node's URL and by the node's program. */
 export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions): NodeProcesses {
   const port = readUrlPort(new URL(httpUrl));
   let program: string | undefined;

@@ -10,27 +10,27 @@ import type { OpsPlace } from "./ops-place.ts";
 import { lockMs, startByOps } from "./ops-start.ts";
 import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
 
-/** Command that stops the node of a binary deployment, and limits. */
+/** Stop command of a binary deployment's node, and limits. */
 export type OpsDriverOptions = Readonly<{
   stop: readonly string[];
-  /** Time that the node has to exit by itself before the stop command is run. */
+  /** Time for the node to exit by itself before the stop command runs. */
   stopTimeoutSeconds: number;
   timeoutMs: number;
 }>;
 
-/** Directory in which `ops` is run, the command that starts the node, and the directory of its programs. */
+/** Working directory of `ops`, the node's start command, and the programs' directory. */
 type Place = () => OpsPlace &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
-    /** Names of variables that the commands get besides those that every program gets. */
+    /** Names of variables passed to the commands in addition to those that every program gets. */
     passes: readonly string[];
   }>;
 
 export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;
 
 /**
- * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command
- * line"), once the old process has exited. It starts the node even if the stop fails: the node may have been down.
+ * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command line") once the
+ * old process has exited. Starts the node even if the stop fails, because the node may have been down.
  */
 export function createOpsDriver(
   options: OpsDriverOptions,
@@ -59,7 +59,7 @@ export function createOpsDriver(
     restart: async (signal) => {
       const { result: stopped, wasSeen } = await stop(signal);
       const started = await start(signal);
-      // What the stop command says of a process that was seen to exit is of no interest.
+      // The stop command's output doesn't matter once the process was seen to exit.
       if (started.ok) return buildReport(wasSeen ? [started] : [stopped, started]);
       const { exitStatus: startStatus } = started;
       if (wasSeen || stopped?.ok !== false) throw new StartFailed(started.message, { startStatus });
@@ -69,7 +69,7 @@ export function createOpsDriver(
   };
 }
 
-/** Creates the stop and the start, each with what it has to report, and the look for other nodes, any of which is remembered. */
+/** Creates the stop and the start, each with its report, and the search for other nodes, which remembers any that it finds. */
 function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
   const { timeoutMs, stopTimeoutSeconds } = options;
   const { output, clock } = dependencies;
@@ -78,13 +78,13 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     if (!reported.has(message)) reportRestart(message, dependencies);
     reported.add(message);
   };
-  // `ops` kills every node of the machine. Another command, such as systemctl stop, names its node, and asks it to exit itself.
+  // `ops` kills every node of the machine. Another command, such as systemctl stop, targets its own node and asks it to exit.
   const isOps = basename(options.stop[0] ?? "") === "ops";
   const graceMs = isOps ? Math.min(stopTimeoutSeconds * 1_000, timeoutMs) : 0;
   let lockedUntilMs = 0;
   let isAlone = true;
   const lookForOthers = async () => {
-    // One that is being restarted itself is not seen for a moment, and there all the same.
+    // Another node that is itself being restarted is invisible for a moment, but still exists.
     isAlone &&= !isOps || (await dependencies.processes.find()).elsewhere.length === 0;
     return isAlone;
   };
@@ -132,7 +132,7 @@ function quoteCommand(command: readonly string[]): string {
   return `\`${command.join(" ")}\``;
 }
 
-/** Finds which of the programs could not be run, in words; undefined, too, if their directory is missing: node.conf is gone then, and is reported. */
+/** Finds which programs can't be run, as text; also undefined if their directory is missing: node.conf is then missing too, and is reported. */
 async function findMissingPrograms(
   stop: readonly string[],
   { directory, start }: OpsPlace,
@@ -157,7 +157,7 @@ function buildReport(results: readonly (ProcessResult | undefined)[]): RestartRe
   return said.length === 0 ? {} : { complaint: said.join("; ") };
 }
 
-/** Finds why a program can't be run in a directory; undefined if it can, as far as that is seen: the system looks up a name without a slash. */
+/** Finds why a program in a directory can't be run; undefined if it can, as far as can be checked: the system looks up a name without a slash. */
 async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
@@ -167,7 +167,7 @@ async function findProgramProblem(file: string, directory: string): Promise<stri
   return `is not there; put it ${where}, or name another program`;
 }
 
-/** Whether a file is there, and may be used in a mode. */
+/** Whether a file exists and is accessible in a mode. */
 async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,

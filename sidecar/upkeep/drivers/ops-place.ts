@@ -1,10 +1,10 @@
 import { formatArgument, type NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
-/** Directory in which `ops` is run, and the command that starts the node there. */
+/** Working directory of `ops`, and the command that starts the node there. */
 export type OpsPlace = Readonly<{ directory: string; start: readonly string[] }>;
 
-/** Finds how `ops` is run: as the settings say, else as the node's family does (specification, "Node command line"). */
+/** Finds how to run `ops`: by the settings, else by the node's family (specification, "Node command line"). */
 export function findOpsPlace({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsPlace {
   const directory = ops.directory ?? layout.opsDirectory;
   return {

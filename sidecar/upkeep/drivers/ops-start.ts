@@ -4,11 +4,11 @@ import { pause, waitUntil } from "#daemon/time.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findProcessesIn } from "./host-processes.ts";
 
-/** A start command and how to run it; `isDone` may end the wait for its exit. */
+/** Start command and how to run it; `isDone` may end the wait for its exit. */
 export type OpsStart = Readonly<{
   run: (isDone: (signal: AbortSignal) => Promise<boolean>) => Promise<ProcessResult>;
   directory: string;
-  /** Time (monotonic) until which a process that ends at once is started again: the old one was killed, and what it locked may be locked still. */
+  /** Time (monotonic) until which a process that exits at once is started again: the old one was killed, and its locks may persist. */
   lockedUntilMs: number;
 }>;
 
@@ -16,21 +16,21 @@ export type OpsStartDependencies = Readonly<{ look: HealthWatch["look"]; clock: 
 
 const lookAgainMs = 50;
 
-/** Time in which a process appears whose start command has exited before: it says nothing of whether there will be one. */
+/** Time for a process to appear after its start command has exited, whose exit doesn't tell whether there will be one. */
 const appearsMs = 3_000;
 
-/** Time in which a process may meet a lock that a killed one has left for a moment, and between two starts in it. */
+/** Time in which a process may hit a stale lock of a killed one, and interval between two starts meanwhile. */
 export const lockMs = 20_000;
 const startAgainMs = 2_000;
 
-/** Times for which a node has answered while its start command has not exited, until it counts as started: with a new block, and on a chain at rest. */
+/** Times that a node must respond, while its start command hasn't exited, to count as started: with a new block, and on an idle chain. */
 const advancesMs = 2_000;
 const restsMs = 30_000;
 
 /**
- * Starts the node; returns once its process is there, or the start command shows that it failed. A command that has not exited while the RPC responds
- * and the height advances is the node itself, or waits for its end: it is left running. A process that ends at once after the old one was killed is started
- * again.
+ * Starts the node; returns once its process exists, or the start command shows that it failed. A command that hasn't exited while the RPC
+ * responds and the height advances is the node itself, or waits for its exit: it is left running. A process that exits at once after the
+ * old one was killed is started again.
  */
 export async function startByOps(
   start: OpsStart,

@@ -8,14 +8,14 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
 import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
 
-/** A stop command and how to run it, and the time that the node has to exit by itself. */
+/** Stop command and how to run it, and the time for the node to exit by itself. */
 export type OpsStop = Readonly<{
   words: string;
   run: () => Promise<ProcessResult>;
-  /** Whether no other node runs on this machine, which the command might end. */
+  /** Whether no other node runs on this machine, which the command might kill. */
   isAlone: () => Promise<boolean>;
   graceMs: number;
-  /** Whether the command kills the node, rather than asks it to exit. */
+  /** Whether the command kills the node instead of asking it to exit. */
   kills: boolean;
 }>;
 
@@ -27,28 +27,29 @@ export type OpsStopDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** A node that is stopped. */
+/** Outcome of stopping a node. */
 export type Stopped = Readonly<{
-  /** Result of the stop command; undefined if it was not run, for the sake of another node. */
+  /** Result of the stop command; undefined if it wasn't run, to protect another node. */
   result: ProcessResult | undefined;
-  /** Whether its process was seen, and so seen to exit. */
+  /** Whether its process was visible, so that its exit was observed. */
   wasSeen: boolean;
-  /** Whether it was not seen to exit by itself, and may have left a lock behind for a moment. */
+  /** Whether it wasn't seen to exit by itself, and may have left a lock behind for a moment. */
   isForced: boolean;
 }>;
 
 const lookAgainMs = 50;
 
-/** Times in which a process that was killed has to be gone, and a node to be found down whose stop command could not even be run. */
+/** Time limits for a killed process to exit, and for a node to be found down after its stop command couldn't even be run. */
 const killedMs = 10_000;
 const notRunMs = 1_000;
 
-/** Looks in a row without a usable answer after which a node whose process is not seen counts as stopped. */
+/** Consecutive checks without a usable response after which a node without a visible process counts as stopped. */
 const downLooks = 3;
 
 /**
- * Stops the node, and returns once its process has exited: first by SIGTERM, then by the stop command, then by SIGKILL. The stop command of a node may end every node of
- * the machine, so it is not run where another one runs. A node whose process is not seen has exited once its RPC gives no answer.
+ * Stops the node, and returns once its process has exited: first by SIGTERM, then by the stop command, then by SIGKILL. A stop command may
+ * kill every node of the machine, so it isn't run if there is another one. A node without a visible process has exited once its RPC stops
+ * responding.
  *
  * @throws {DriverError} when it still runs.
  */
@@ -88,7 +89,7 @@ export async function stopByOps(
   return { result, wasSeen: true, isForced };
 }
 
-/** Reports something about a restart in the log and among the events. */
+/** Reports a message about a restart in the log and as an event. */
 export function reportRestart(message: string, { log, events }: Pick<OpsStopDependencies, "log" | "events">): void {
   log.info(message);
   events.add("restart", message, undefined, doneBySidecar);
@@ -107,7 +108,7 @@ async function findLeft(
   return waitUntil(look, (left) => left.length === 0, { everyMs: lookAgainMs, withinMs, signal }, clock);
 }
 
-/** Waits until the RPC gives no answer, or the process is seen after all, by the port that it has opened since; returns whether it gave one before. */
+/** Waits until the RPC stops responding, or the process becomes visible by the port that it has opened since; returns whether the RPC responded before. */
 async function waitUntilDown(
   { words, graceMs }: Pick<OpsStop, "words" | "graceMs">,
   result: ProcessResult | undefined,
@@ -121,11 +122,11 @@ async function waitUntilDown(
     const { failure } = await look(signal);
     wasUp ||= failure === undefined;
     isSeen = failure === undefined && (await processes.find()).own.length > 0;
-    // One that is only slow may run on.
+    // A node that is merely slow may still run.
     looks = failure === undefined || failure.reason === "TimedOut" ? 0 : looks + 1;
     return isSeen || looks >= downLooks;
   };
-  // A command that could not even be run has stopped nothing.
+  // A command that couldn't even be run has stopped nothing.
   const hasRun = result?.ok === true || result?.exitStatus !== undefined;
   const withinMs = hasRun ? graceMs + killedMs : notRunMs;
   if (await waitUntil(isDown, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };

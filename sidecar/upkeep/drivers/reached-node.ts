@@ -3,18 +3,18 @@ import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadlin
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Directory that programs of the node are run in, and the deadlines for calls of their file systems. */
+/** Working directory of the node's programs, and the deadlines for their file systems. */
 export type NodeReach = Readonly<{
   directory: () => string;
   fileDeadline: () => FileDeadline;
-  /** Programs with an absolute path: they may be on another file system than that directory. */
+  /** Programs with an absolute path: they may be on a different file system from that directory. */
   programs: readonly string[];
   programDeadline: () => FileDeadline;
 }>;
 
 /**
- * Queries the file system of the node's directory before each run of `node_cli`: the system call that begins a program returns only when the
- * program has been read, and on a file system that hangs it would hold up the whole process for ever.
+ * Queries the file system of the node's directory before each run of `node_cli`: the system call that starts a program returns only once
+ * the program is read, and a hung file system would block the whole process forever.
  */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   const guard =
@@ -31,7 +31,7 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   };
 }
 
-/** Does the same for the commands of a driver. */
+/** Does the same before each command of a driver. */
 export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   const runReached = async <T>(act: () => Promise<T>) => {
     const message = await explainOutOfReach(reach);
@@ -44,7 +44,7 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
     restart: (signal, stopping) => runReached(() => driver.restart(signal, stopping)),
     ...(stop === undefined ? {} : { stop: (signal) => runReached(() => stop(signal)) }),
     ...(start === undefined ? {} : { start: (signal) => runReached(() => start(signal)) }),
-    // ConfigValid reports that a file system hangs.
+    // ConfigValid reports a hung file system.
     ...(problem === undefined
       ? {}
       : {
@@ -69,7 +69,7 @@ async function explainHangingProgram({ programs, programDeadline }: NodeReach): 
   return undefined;
 }
 
-/** Explains that the file system of a path hangs, without a full stop; undefined if it does not. The run itself reports a path that is missing. */
+/** Explains that the file system of a path hangs, without a full stop; undefined if it doesn't. The run itself reports a missing path. */
 async function explainHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
     await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));

@@ -25,7 +25,7 @@ import { findOpsPlace } from "./ops-place.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
- * Creates the driver that `restart.driver` names; undefined if it names none.
+ * Creates the driver set by `restart.driver`; undefined if there is none.
  *
  * @throws {StartupError} if the driver needs a setting that is missing.
  */
@@ -75,7 +75,7 @@ export function selectDriver(
 }
 
 /**
- * Creates the access to `node_cli` that `nodeCli.runner` names; undefined if it names none.
+ * Creates the access to `node_cli` set by `nodeCli.runner`; undefined if there is none.
  *
  * @throws {StartupError} if the runner needs a setting that is missing.
  */
@@ -104,7 +104,7 @@ export function selectNodeCli(
 
 type Runner = "local" | "compose" | "docker" | "kubernetes";
 
-/** Derives the path at which `node_cli` finds node.conf. A pod's exec begins in the image's own directory and knows no other. */
+/** Derives the path of node.conf for `node_cli`. A pod's exec starts in the image's own directory and knows no other. */
 function deriveConfigPath(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
   const { configArgument } = layout.family.image;
@@ -157,7 +157,7 @@ function listKeyVariables({ family: { image } }: NodeLayout): readonly string[] 
   return image.variables === undefined ? [] : [image.variables.keysPassword, image.variables.portalPassword];
 }
 
-/** Names the node's process, which a shared process namespace shows among others. */
+/** Returns the process name of the node, which a shared process namespace shows among others. */
 function nameProcess({ family: { programs } }: NodeLayout): string {
   return programs.process ?? "node";
 }

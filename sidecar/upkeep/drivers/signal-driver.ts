@@ -14,12 +14,12 @@ export type SignalDriverOptions = Readonly<{
 
 const lookIntervalMs = 100;
 
-/** Linux keeps no more of a process's name in `comm`. */
+/** Max length of a process name in Linux's `comm`. */
 const nameLength = 15;
 
 /**
- * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container ends, and Kubernetes
- * starts it again, waiting longer each time it does so soon. Waits for a new process of that name.
+ * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container exits, and Kubernetes restarts it,
+ * with a longer delay after each quick exit. Waits for a new process of that name.
  */
 export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDriverOptions): NodeDriver {
   return {
@@ -46,13 +46,13 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
       const others = await findProcessesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
       if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
-      // Of a shared namespace whose containers have all ended, or not begun, only the process that holds it is left.
+      // In a shared namespace whose containers have all exited, or not started, only the namespace's holder process is left.
       return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };
 }
 
-/** Reads when a process started; now if it ended meanwhile. */
+/** Reads when a process started; returns now if it has exited meanwhile. */
 async function readStartOrNow({ pid }: SeenProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
@@ -62,7 +62,7 @@ function sendSigterm(pid: number, name: string): void {
     process.kill(pid, "SIGTERM");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    // It ended by itself between the look and the signal.
+    // It exited by itself between the check and the signal.
     if (code === "ESRCH") return;
     const remedy = "run the sidecar as the node's user, or give it the capability KILL";
     throw new DriverError(`process ${pid} (${name}) can't be signalled (${code}); ${remedy}.`, { cause });
@@ -72,7 +72,7 @@ function sendSigterm(pid: number, name: string): void {
 /** A process as `/proc` shows it. */
 type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 
-/** The first process of a shared process namespace, which does nothing but hold it for the pod's containers. */
+/** First process of a shared process namespace, which only keeps it open for the pod's containers. */
 const namespaceHolder = 1;
 
 async function findProcessesNamed(name: string): Promise<readonly number[]> {
@@ -95,14 +95,14 @@ async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
         readProcessFile(pid, "cmdline"),
         readProcessFile(pid, "cgroup"),
       ]);
-      // A process that has ended, and only was not waited for yet, has no command line.
+      // A zombie process has no command line.
       return commandLine === "" || cgroup === own ? [] : [{ pid, comm, commandLine }];
     }),
   );
   return found.flat();
 }
 
-/** Reads a file about a process; empty if that ended meanwhile. */
+/** Reads a file about a process; empty if the process has exited meanwhile. */
 function readProcessFile(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

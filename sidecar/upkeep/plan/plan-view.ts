@@ -3,29 +3,29 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
 
-/** A plan as a person reads it before they let it be carried out. */
+/** Plan as shown to the operator for approval. */
 export type PlanView = Readonly<{
   steps: readonly string[];
-  /** Changes that can't be planned, each with the reason, and what is missing to carry the steps out. */
+  /** Changes that can't be planned, each with the reason, and what is missing to execute the steps. */
   problems: readonly string[];
-  /** Distinguishes this plan from another, so that what is carried out is what was read. */
+  /** Identifies this plan, so that only the plan that was shown is executed. */
   digest: string;
 }>;
 
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
 
-/** Actions that a sidecar has the means for. */
+/** Actions available to a sidecar. */
 type Means = Readonly<{
-  /** Whether pruning is desired, and node_cli can be run. */
+  /** Whether pruning is desired and node_cli can be run. */
   prunes: boolean;
   /** Whether a driver can restart the node. */
   restarts: boolean;
-  /** Sentences about what is missing: node.conf, a program. */
+  /** Sentences about missing parts: node.conf, a program. */
   missing?: readonly string[];
 }>;
 
-/** Puts a plan into words, what can't be undone first; `pruneInfo` is undefined while it is not known. Pure. */
+/** Describes a plan, irreversible steps first; `pruneInfo` is undefined while unknown. Pure. */
 export function createPlanView(
   planned: Plan,
   pruneInfo: PruneInfo | undefined,

@@ -7,39 +7,39 @@ import { editConfig, rewriteConfig } from "#node/conf/edit.ts";
 import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-keys.ts";
 
-/** State of a node, as far as it is known now. Nothing is planned on an absent field. */
+/** Known current state of a node. Nothing is planned based on an absent field. */
 export type Observed = Readonly<{
   document?: ConfigDocument | undefined;
   version?: NodeVersion | undefined;
-  /** Reason why the version is not certain enough to rename keys for it, and what to do. */
+  /** Reason why the version is too uncertain to rename keys for it, and the remedy. */
   doubt?: string | undefined;
   pruneInfo?: PruneInfo | undefined;
-  /** Meaning of the configuration that the running node has read; `unknown` when it may have read another. */
+  /** Meaning of the configuration that the running node has read; `unknown` if it may have read another. */
   nodeHas?: string | "unknown" | undefined;
 }>;
 
-/** One thing to do, and why. */
+/** Action and its reason. */
 export type PlanAction = Readonly<
   | { kind: "write-config"; text: string; changes: readonly ConfigChange[]; warning?: string }
   | { kind: "enable-auto-prune"; reason: string }
   | { kind: "restart"; reason: string }
 >;
 
-/** Reason why something desired can't be planned. */
+/** Reason why a desired change can't be planned. */
 type PlanProblem = Readonly<{
   reason: "VersionUnknown" | "PushAddressUnknown" | "EditRejected" | "CannotDisable";
   message: string;
 }>;
 
-/** Actions that lead from the observed node to the desired one, and what prevents others. Both lists are empty if the node is right. */
+/** Actions that lead from the observed to the desired state, and what prevents others. Both lists are empty if the node is right. */
 export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
 
-/** Plans. Pure and total: the same arguments give the same plan, and a plan that has been carried out leaves nothing to do. */
+/** Plans the actions. Pure and total: the same arguments give the same plan, and after a plan is executed nothing is left to do. */
 export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
   const problems: PlanProblem[] = [];
   const write = decideWrite(observed, desired, { problems, releases });
   const prune = decidePrune(observed, desired, problems);
-  // The node must not be started with a file whose names can't be judged.
+  // The node must not be started with a file whose keys can't be judged.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
   const restart = isJudged ? decideRestartAction(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
@@ -90,7 +90,7 @@ function decideWrite(
   return { kind: "write-config", text: edited.text, changes, ...warning };
 }
 
-/** Whether a `monitor_config` has names of a naming, and none that the naming ignores. */
+/** Whether a `monitor_config` uses a naming's names, and none that the naming ignores. */
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);

@@ -23,12 +23,12 @@ export type ApplyPruneDependencies = Readonly<{
   metrics: Readonly<{ pruneInfo: (info: PruneInfo | undefined) => void }>;
   clock: Clock;
   log: Logger;
-  /** Requests another pass. */
+  /** Requests another reconcile. */
   wake: () => void;
 }>;
 
 export type ApplyPruneOptions = Readonly<{
-  /** Reason why the sidecar may do nothing now; undefined if it may. */
+  /** Reason why the sidecar may not act now; undefined if it may. */
   idle: string | undefined;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
@@ -37,8 +37,8 @@ export type ApplyPruneOptions = Readonly<{
 }>;
 
 /**
- * Switches auto-pruning on if that is planned, once for each PruneInfo, and notes how it is. The tool runs alongside later passes,
- * because a drift of node.conf must not wait for it.
+ * Enables auto-pruning if planned, once per PruneInfo, and records its state. The tool runs in parallel to later iterations, because a
+ * drift of node.conf must not wait for it.
  */
 export function applyPrune(
   planned: Plan,
@@ -88,7 +88,7 @@ async function runEnableAutoPrune(
     events.fail("prune", "Auto-pruning was not switched on.", enabled.message, { by: "sidecar" });
     return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enabled.reason, message } });
   }
-  // A tool may end with status 0 and have done nothing: only what it reads afterwards counts.
+  // A tool may exit with status 0 without any effect: only the PruneInfo read afterwards counts.
   await observer.look(signal);
   if (observer.pruneInfo()?.autoPrune === true) {
     events.add("prune", "Auto-pruning was switched on.", why, doneBySidecar);
@@ -97,7 +97,7 @@ async function runEnableAutoPrune(
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
   const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
   events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
-  // The next attempt comes with the next regular query.
+  // The next attempt is made at the next periodic query.
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "EnableFailed", message } });
 }
 
@@ -111,7 +111,7 @@ function noteProgress(
   const { height } = health.current();
   const progress = followPruning(seen.now().progress, info, nowMs, height);
   const { pruneReservedVersion, realPruneReservedVersion } = info;
-  // Each query is one point of the chart.
+  // Each query adds one point to the chart.
   if (seen.now().looked?.info !== info) {
     const atMs = clock.wallMs();
     if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });

@@ -3,7 +3,7 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
 
-/** State of auto-pruning compared with what is desired. `off`: it should be on; `idle` says why it is not switched on, `command` how an operator does it. */
+/** State of auto-pruning relative to the desired state. `off`: it should be on; `idle`: why it isn't enabled, `command`: how the operator enables it. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
@@ -12,7 +12,7 @@ export type AutoPrune = Readonly<
   | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneEnabled", "False">; message: string }
 >;
 
-/** A look at PruneInfo: the monotonic time, the node's height then, and `prune.stalledAfterMs`. */
+/** Check of PruneInfo: its monotonic time, the node's height then, and `prune.stalledAfterMs`. */
 export type PruneLook = Readonly<{
   info: PruneInfo;
   nowMs: number;
@@ -20,22 +20,22 @@ export type PruneLook = Readonly<{
   stalledAfterMs: number;
 }>;
 
-/** State of pruning, as far as it is known. */
+/** Known state of pruning. */
 export type PruneObservation = Readonly<{
-  /** Absent before the first pass. */
+  /** Absent before the first iteration. */
   autoPrune: AutoPrune | undefined;
-  /** Progress of pruning, and the look that it was last judged by. */
+  /** Progress of pruning, and the check that it was last judged by. */
   progress: PruneProgress | undefined;
   looked: PruneLook | undefined;
-  /** PruneInfo on which auto-pruning was last switched on, so that each is acted on once. */
+  /** PruneInfo at which auto-pruning was last enabled, so that each is acted on once. */
   prunedOn: PruneInfo | undefined;
-  /** The run of node_cli that switches it on. */
+  /** Run of node_cli that enables it. */
   running: Promise<void> | undefined;
 }>;
 
 export type ObservedPruning = Observation<PruneObservation>;
 
-/** Creates an observation with nothing known of pruning yet. */
+/** Creates an empty observation of pruning. */
 export function observePruning(onChange?: () => void): ObservedPruning {
   return createObservation<PruneObservation>(
     {
@@ -49,7 +49,7 @@ export function observePruning(onChange?: () => void): ObservedPruning {
   );
 }
 
-/** Says whether auto-pruning is as desired, and whether pruning advances. Pure. */
+/** Reports whether auto-pruning is as desired, and whether pruning advances. Pure. */
 export function derivePruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
   return [
     ...(autoPrune === undefined ? [] : [deriveAutoPruneOn(autoPrune)]),
@@ -59,7 +59,7 @@ export function derivePruneConditions({ autoPrune, progress, looked }: PruneObse
   ];
 }
 
-/** Condition while node_cli is silent: its earlier output no longer counts. */
+/** Condition while node_cli doesn't respond: its earlier output no longer counts. */
 const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
   type: "PruneAdvancing",
   status: "Unknown",

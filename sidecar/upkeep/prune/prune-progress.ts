@@ -1,16 +1,16 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 
-/** Progress of pruning, and the height of the chain when it last moved. A plain value, replaced at each query. */
+/** Progress of pruning, and the chain's height when it last advanced. A plain value, replaced at each query. */
 export type PruneProgress = Readonly<{
   reserved: bigint | undefined;
-  /** Monotonic time at which it last moved, or was first seen. */
+  /** Monotonic time at which it last advanced, or was first seen. */
   sinceMs: number;
-  /** Height of the chain then. */
+  /** Height of the chain at that time. */
   sinceHeight: number | undefined;
 }>;
 
-/** Follows the pruned version through PruneInfo. Pure. */
+/** Tracks the pruned version through PruneInfo. Pure. */
 export function followPruning(
   before: PruneProgress | undefined,
   info: PruneInfo,
@@ -23,8 +23,8 @@ export function followPruning(
 }
 
 /**
- * Says whether pruning advances. It is stalled if it is on and has not moved for the given time, although blocks came. Within
- * the reserved window of a young chain there is nothing to prune yet.
+ * Reports whether pruning advances. It is stalled if it is enabled and hasn't advanced for the given time, although new blocks arrived.
+ * Within the reserved window of a young chain there is nothing to prune yet.
  */
 export function buildPruneCondition(
   info: PruneInfo,

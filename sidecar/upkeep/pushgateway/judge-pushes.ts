@@ -1,18 +1,18 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PushGroup } from "./push-groups.ts";
 
-/** Job, instance and interval that the node pushes with, by its configuration; without an instance it may have one that nobody configured. */
+/** Job, instance and interval that the node pushes with, by its configuration; without a configured instance, it may use an unknown one. */
 export type PushIdentity = Readonly<{ job: string; instance?: string | undefined; intervalSeconds: number }>;
 
-/** A group, and what was seen of it over time. */
+/** Group and its push history. */
 export type FollowedGroup = Readonly<{
   group: PushGroup;
-  /** Absent if nothing was ever pushed to it. */
+  /** Absent if it never had a push. */
   seen: PushesSeen | undefined;
   ageMs: number;
   isStale: boolean;
   isShared: boolean;
-  /** Whether it has been fresh since it was first seen. */
+  /** Whether it was ever fresh since it was first seen. */
   wasFresh: boolean;
 }>;
 
@@ -23,8 +23,8 @@ export type FollowedGroups = ReadonlyMap<string, FollowedGroup>;
 type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
 
 /**
- * Lists the groups that the node may push to: that of its job and instance. Where node.conf names no instance, that is the group without one, and
- * every group of the job if there is none. Pure.
+ * Lists the groups that the node may push to: those with its job and instance. If node.conf has no instance, that is the group without one
+ * or, if there is none, every group of the job. Pure.
  */
 export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: PushIdentity): readonly PushGroup[] {
   const ofJob = groups.filter((group) => group.job === job);
@@ -32,7 +32,7 @@ export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: P
   return own.length > 0 || instance !== undefined ? own : ofJob;
 }
 
-/** Notes one check of the groups. Pure. */
+/** Records one check of the groups. Pure. */
 export function followGroups(
   before: FollowedGroups,
   groups: readonly PushGroup[],
@@ -58,10 +58,7 @@ export function followGroups(
 
 type Report = ConditionReport<"MetricsArriving">;
 
-/**
- * Judges the node's groups. Of several that may be its own, those count that were fresh at some time: another may be left of a node that is
- * gone. Pure.
- */
+/** Judges the node's groups. If several may be its own, only those that were ever fresh count: the others may be leftovers of a removed node. Pure. */
 export function judgePushes(identity: PushIdentity, followed: FollowedGroups, now: Now): Report {
   const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
   const fresh = all.filter(({ wasFresh }) => wasFresh);
@@ -108,21 +105,21 @@ function reportMissing(name: string): Report {
   return { type: "MetricsArriving", status: "False", reason: "Missing", message };
 }
 
-/** Pushes that were seen of one group; a plain value, replaced at each look. */
+/** Observed pushes of one group; a plain value, replaced at each check. */
 export type PushesSeen = Readonly<{
-  /** Monotonic time of the first look. */
+  /** Monotonic time of the first check. */
   sinceMs: number;
   lastPushSeconds: number;
-  /** Monotonic time at which the last push was first seen; a jump of the wall clock does not make it old. */
+  /** Monotonic time at which the last push was first seen, so that a wall clock jump doesn't age it. */
   lastPushSeenMs: number;
-  /** Distinct pushes after the first one. */
+  /** Number of distinct pushes after the first one. */
   count: number;
 }>;
 
-/** Pushes that one node makes in the time that is looked at; enough for two nodes to differ from one. */
+/** Observed push intervals; enough to distinguish two nodes from one. */
 const intervalsLookedAt = 6;
 
-/** Counts pushes. Starts over when enough were seen. Pure. */
+/** Counts pushes. Restarts the count once enough were seen. Pure. */
 export function countPush(
   before: PushesSeen | undefined,
   { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,
@@ -132,7 +129,7 @@ export function countPush(
   if (before === undefined) {
     return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs: nowMs - Math.max(0, ageMs), count: 0 };
   }
-  // A time that went back is no push: the group was removed, or the Pushgateway restored from an older file.
+  // A time that went backwards is no push: the group was removed, or the Pushgateway was restored from an older file.
   const isNew = lastPushSeconds > before.lastPushSeconds;
   const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
   const isOver = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
@@ -141,8 +138,8 @@ export function countPush(
 }
 
 /**
- * Whether more pushes came than one node makes: two nodes under one job overwrite each other, and nothing else shows it. Undefined
- * as long as too few intervals have passed to say. Pure.
+ * Whether more pushes arrived than one node makes: two nodes with one job overwrite each other, which nothing else reveals. Undefined until
+ * enough intervals have passed. Pure.
  */
 export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);

@@ -4,20 +4,17 @@ import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/**
- * One group at a Pushgateway: its labels, of which the job and the instance tell groups apart, and when a push to it last succeeded and
- * last failed (seconds since 1970; absent: never).
- */
+/** Pushgateway group: its labels, of which job and instance identify it, and its last successful and failed push (seconds since 1970; absent: never). */
 export type PushGroup = Readonly<{
   job: string;
   instance: string;
-  /** As they are written, all of them. */
+  /** All labels, as written. */
   labels: string;
   pushTimeSeconds?: number;
   failureTimeSeconds?: number;
 }>;
 
-/** Groups of a Pushgateway, or why it could not be read. */
+/** Groups of a Pushgateway, or why they couldn't be read. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
 /** Address of the Pushgateway, and the limits of a query. */
@@ -75,7 +72,7 @@ function parseLine(line: string): PushGroup | undefined {
   const seconds = Number(value);
   if (job === undefined || !Number.isFinite(seconds)) return undefined;
   const group = { job, instance: readLabel(labels, "instance") ?? "", labels };
-  // The Pushgateway writes 0 for a time that has not come.
+  // The Pushgateway writes 0 if the event never happened.
   if (seconds === 0) return group;
   return failure === undefined ? { ...group, pushTimeSeconds: seconds } : { ...group, failureTimeSeconds: seconds };
 }

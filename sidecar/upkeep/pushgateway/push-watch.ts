@@ -11,7 +11,7 @@ import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
 
 export type PushWatchDependencies = Readonly<{
-  /** Undefined while pushing is not configured, "unknown" while nobody can tell. */
+  /** Undefined while pushing is not configured, "unknown" while it can't be determined. */
   identity: () => PushIdentity | "unknown" | undefined;
   board: ConditionBoard;
   clock: Clock;
@@ -19,14 +19,14 @@ export type PushWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** One look at the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group of the node. */
+/** Check of the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group of the node. */
 export type PushLook = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
 
-/** The node's metrics under watch. */
+/** Watch of the node's metrics. */
 export type PushWatch = Readonly<{
-  /** Reads now when the node last pushed (seconds since 1970). */
+  /** Reads the node's last push now (seconds since 1970). */
   lastPush: (signal: AbortSignal) => Promise<PushLook>;
   done: Promise<void>;
 }>;
@@ -34,8 +34,8 @@ export type PushWatch = Readonly<{
 const watchedLook: WatchedLook = { what: "The look at the Pushgateway", types: ["MetricsArriving"] };
 
 /**
- * Looks at the Pushgateway again and again: that the node's group is there and fresh is the only proof that metrics arrive,
- * because a node with keys of another version says nothing (specification, "Errors").
+ * Polls the Pushgateway: a fresh group of the node is the only evidence that metrics arrive, because a node with keys of another version
+ * reports nothing (specification, "Errors").
  */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies): PushWatch {
   const { identity, board, log } = dependencies;
@@ -87,10 +87,10 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   return { lastPush: look, done };
 }
 
-/** Interval that is assumed until the node's own is known. */
+/** Assumed interval until the node's own is known. */
 const unknownIntervalSeconds = 10;
 
-/** Often enough to tell two pushes within an interval apart. */
+/** Frequent enough to distinguish two pushes within an interval. */
 const looksPerInterval = 4;
 
 const notPushing: ConditionReport<"MetricsArriving"> = {

@@ -16,14 +16,14 @@ import type { MaintenanceWindow } from "./maintenance-window.ts";
 import { hasReadAlready, isAsBeforeDrift, type ReadAlreadyDependencies } from "./read-already.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
-/** Findings of the pass so far. */
+/** Findings of the current iteration. */
 export type RestartRequest = Readonly<{
   planned: Plan;
   reading: ConfigReading;
   version: NodeVersion | undefined;
   desired: HeldState;
   authority: Authority;
-  /** Whether node_cli is switching pruning on: it talks to the running node, and a restart would cut it off. */
+  /** Whether node_cli is enabling pruning: it talks to the running node, and a restart would cut it off. */
   isPruning: () => boolean;
 }>;
 
@@ -39,7 +39,7 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
     rate: CorrectionRate;
   }>;
 
-/** Begins a restart if one is due and allowed; notes why not otherwise. The restart goes on alongside later passes. */
+/** Starts a restart if one is due and allowed; otherwise records why not. The restart runs in parallel to later iterations. */
 export async function applyRestart(
   request: RestartRequest,
   seen: ApplyRestartSeen,
@@ -61,7 +61,7 @@ export async function applyRestart(
       due,
       authority,
       held: state.hold.get() !== undefined,
-      // Between two versions the node is started by its upgrade alone.
+      // Between two versions only the upgrade starts the node.
       running: restarts.now().running !== undefined || isBetweenVersions(state),
       stage: restarts.now().stage,
       startingUntilMs: process.now().startingUntilMs,
@@ -113,9 +113,9 @@ function buildEditOptions(
 }
 
 /**
- * Finds until when node.conf counts as contested, because another program keeps writing it; undefined if none does. A program that writes the same drift
- * again and again counts too, if the node most likely runs with the corrected content, as it did before the drift: a restart for each correction would be a
- * storm, however slow.
+ * Finds until when node.conf counts as contested because another program keeps writing it; undefined if none does. A program that keeps
+ * writing the same drift counts too, if the node most likely runs with the corrected content, as before the drift: a restart for each
+ * correction would be a restart storm, however slow.
  */
 function findContest(
   { reading, version }: RestartRequest,

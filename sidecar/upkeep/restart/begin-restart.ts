@@ -24,15 +24,15 @@ export type BeginRestartDependencies = Pick<
     /** Runs node_cli. */
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
     finishes: ServiceContext["finishes"];
-    /** Requests another pass. */
+    /** Requests another reconcile. */
     wake: () => void;
     signal: AbortSignal;
   }>;
 
-/** Observations that a restart notes for the passes. */
+/** Observations that a restart records for the iterations. */
 export type RestartSeen = Readonly<{ restarts: ObservedRestarts; process: ObservedProcess }>;
 
-/** Begins a restart that ends in a proof, or in a roll-back. */
+/** Starts a restart that ends with a verification or a rollback. */
 export function beginRestart(
   due: DueRestart,
   { desired, driver }: Readonly<{ desired: HeldState; driver: NodeDriver }>,
@@ -77,9 +77,10 @@ export function beginRestart(
       wake();
     });
   restarts.note({ running });
-  // A stop in the middle would leave the node down: its exit, and its commands, a stop and a start, have their own time limits.
+  // A stop in the middle would leave the node down; the wait for its exit, the stop command and the start command have their own time
+  // limits.
   finishes({ what: "the restart of the node", done: running, withinMs: 3 * timeoutMs });
-  // node_cli's last answer is old after a restart, and the next regular look may be far off.
+  // node_cli's last response is outdated after a restart, and the next periodic check may be far off.
   running
     .then(() => observer.look(signal))
     .catch((error: unknown) =>
@@ -87,14 +88,14 @@ export function beginRestart(
     );
 }
 
-/** Sets a hold after an unforeseen error: tried again at once, the restart would use up the budget and fail the same way. */
+/** Sets a pause after an unexpected error: retried at once, the restart would use up the budget and fail the same way. */
 function holdAfterError(
   error: Error,
   { desired, firstReason, signal }: Pick<RestartIncident, "desired" | "firstReason" | "signal">,
   { state, events, clock, log }: Pick<BeginRestartDependencies, "state" | "events" | "clock" | "log">,
 ): void {
   log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
-  // The next sidecar goes on where this one stops.
+  // The next sidecar continues where this one stops.
   if (signal.aborted) return;
   const message = `A restart of the node was broken off: ${error.message} The sidecar's log says where (restart-failed). See by hand whether the node runs.`;
   state.atomically(() => {
@@ -104,7 +105,7 @@ function holdAfterError(
   });
 }
 
-/** Keeps the node.conf that a restart was proved with. */
+/** Retains the node.conf that a restart was verified with. */
 async function rememberProved(
   bytes: Uint8Array,
   restarts: ObservedRestarts,

@@ -9,9 +9,9 @@ import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
-/** Limits from which a restart is due for the node's health. */
+/** Limits for a restart due to the node's health. */
 export type DueRestartOptions = Readonly<{
-  /** Whether a restart is running: then none is due. */
+  /** Whether a restart is in progress: then none is due. */
   isRestarting: boolean;
   /** `lag.restart` and `lag.restartAfterMs`. */
   unhealthy: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
@@ -27,7 +27,7 @@ export type DueRestartDependencies = HealthDependencies &
     events: EventLog;
   }>;
 
-/** Finds why the node is to be restarted: to finish an interrupted restart, to retry a failed one, because a person asked, for its health, or for node.conf. */
+/** Finds why a restart is due: to finish an interrupted restart, to retry a failed one, on the operator's request, for the node's health, or for node.conf. */
 export async function findDueRestart(
   planned: Plan,
   process: ObservedProcess,
@@ -41,13 +41,13 @@ export async function findDueRestart(
     const { phase, isFinishing } = interrupted;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
     const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
-    // The budget was charged when it began. A sidecar that is killed at each attempt does not get a free one each time.
+    // The budget was charged when it started. A sidecar that is killed at each attempt gets no free attempts.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
   const retry = isRestarting ? undefined : findRetry(dependencies);
   if (retry !== undefined) {
     const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
-    // A person's word is no storm that the budget has to end. A version that alternates would be one.
+    // An operator's request is no storm for the budget to stop. An alternating version would be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
@@ -58,13 +58,13 @@ export async function findDueRestart(
     (await explainHung(process, options, dependencies));
   if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
-  // The node is not started with a file that is still to be corrected.
+  // The node isn't started with a file that still needs a correction.
   const uncorrected = planned.actions.some((action) => action.kind === "write-config");
   if (restart === undefined || uncorrected) return undefined;
   return { cause: "configuration", reason: restart.reason, urgent: false };
 }
 
-/** Finds the failed restart to try again; drops it if somebody has started the node meanwhile. */
+/** Finds the failed restart to retry; drops it if the node was started externally meanwhile. */
 function findRetry({
   state,
   events,
@@ -81,8 +81,8 @@ function findRetry({
 }
 
 /**
- * Marks a restart that an earlier sidecar requested, and that has happened since, as lacking only its proof. A sidecar in the pod that it
- * deletes always ends before it can see that: requested again each time, the restart would never end.
+ * Marks a restart that an earlier sidecar requested and that has happened since, so that only its verification is missing. A sidecar in the
+ * pod that it deletes always exits before it can see that: without the mark, it would request the restart forever.
  */
 export async function recognizeMade({
   state,

@@ -2,29 +2,29 @@ import type { Clock } from "#daemon/clock.ts";
 import type { BlockRhythm } from "#health/block-pace.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 
-/** Time for which a node has to answer without a failure when no new block can prove that it came back. */
+/** Time for which a node must respond without a failure when no new block can verify its recovery. */
 const answersForMs = 1_000;
 
 /** Evidence from the heights before, during and after a restart. */
 export type HeightProgress = Readonly<{
-  /** Notes that the restart command has ended. */
+  /** Records that the restart command has exited. */
   restarted: () => void;
   isRestarted: () => boolean;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
-  /** Returns the time of the node's first answer after the restart (monotonic); undefined before it. */
+  /** Returns the time of the node's first response after the restart (monotonic); undefined before it. */
   answeredAtMs: () => number | undefined;
-  /** Whether the node answers with the head at which the chain was at rest before it was watched for long. */
+  /** Whether the node responds with the head at which the chain was already idle before it was watched for long. */
   restsAsBefore: () => boolean;
-  /** Whether the last look since the restart was answered. */
+  /** Whether the last check since the restart got a response. */
   isAnswering: () => boolean;
-  /** Whether any look, from the one before the restart on, gave no answer. */
+  /** Whether any check, starting with the one before the restart, got no response. */
   wasDown: () => boolean;
-  /** Describes how far the node came, for a message that goes on with the time allowed. */
+  /** Describes the node's progress, for a message that continues with the time limit. */
   describe: () => string;
 }>;
 
-/** Creates the evidence, with nothing known; every look is handed to `see`. */
+/** Creates empty evidence; every check is passed to `see`. */
 export function createHeightProgress(clock: Clock): HeightProgress {
   let advanced = false;
   let commandDone = false;
@@ -54,7 +54,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
         answersSinceMs = undefined;
         if (!wasDown) {
           baseline = last;
-          // The answers until now came from the old process.
+          // The responses until now came from the old process.
           firstAnswerMs = undefined;
         }
         wasDown = true;
@@ -85,7 +85,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
   };
 }
 
-/** Whether the chain has no new block that the node could show, by the references or, without any, by the rhythm of blocks before the restart. */
+/** Whether the chain has no new block for the node to report, by the references or, without any, by the block rate before the restart. */
 function isAtRestSince(
   { reference }: NodeHealth,
   {

@@ -9,31 +9,31 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodePlace } from "../config/node-place.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** Margin for the start of a process, which is known to some 20 ms only, and after which it takes a moment to read its configuration. */
+/** Margin for the start of a process, which is known only to some 20 ms, and after which the process takes a moment to read its configuration. */
 const precisionMs = 100;
 
-/** Sources for when a node began. */
+/** Sources of the node's start time. */
 export type NodeBeganDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth }>;
   driver: NodeDriver | undefined;
   place: Pick<NodePlace, "layout">;
-  /** Address that the node listens on, and the time that it may take to answer after its start. */
+  /** Listening address of the node, and its max time to respond after a start. */
   node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
   clock: Clock;
-  /** Both clocks when the upkeep began. */
+  /** Both clocks at the start of the upkeep. */
   clockThen: ClockThen;
   signal: AbortSignal;
 }>;
 
 /**
- * Whether the running node began after node.conf had its content: because its port was seen closed since;
- * by its driver (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. What the sidecar
- * has seen itself is judged by the monotonic clock; what was before, by the file's and the process's times, unless the wall clock was set
- * meanwhile. It began before only if the file changed longer after its start than it may take to answer: whatever starts a node, such as a container's
- * entry point, may write node.conf right before it is read.
+ * Determines whether the running node started after node.conf got its content: because its port was seen closed since; by its driver
+ * (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. Events that the sidecar observed
+ * are compared by the monotonic clock, earlier ones by file and process times, unless the wall clock was set meanwhile. The node started
+ * before only if the file changed later after its start than the node's max response time: whatever starts a node, such as a container's
+ * entry point, may write node.conf right before the node reads it.
  *
- * @param fileChangedAtMs time of the file's last change (wall clock); a directory that replaced another one may bring a file that is older than
- * the one it replaced.
+ * @param fileChangedAtMs time of the file's last change (wall clock); a replaced directory may contain a file older than the one that it
+ * replaces.
  */
 export async function hasNodeBegun(
   fileChangedAtMs: number,
@@ -48,9 +48,9 @@ export async function hasNodeBegun(
   const judge = (startedAtMs: number): NodeBegan => {
     if (!hasHeld(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
-    // The clock has been set back since, or the file's server has another clock.
+    // The clock was set back since, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
-    // By the file's own time alone: after a look that found nothing, say while its file system hung, the content is not new.
+    // By the file's own time only: after a failed check, e.g. while its file system hung, the content isn't necessarily new.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
   const start = await readNodeStart(process, dependencies);
@@ -61,7 +61,7 @@ export async function hasNodeBegun(
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
 
-/** Reads when the process started that listens on the node's port of this machine and runs in its bin directory; undefined if none is seen. */
+/** Reads the start time of the process that listens on the node's port on this machine and runs in its bin directory; undefined if none is visible. */
 async function readOwnListenerStart({
   node,
   place,
@@ -73,8 +73,8 @@ async function readOwnListenerStart({
 }
 
 /**
- * Whether the running node began before a time (wall clock), and with enough of a margin to have read its configuration by then: as its driver reports, or
- * by its process on this machine.
+ * Whether the running node started early enough before a time (wall clock) to have read its configuration by then: by its driver's report,
+ * or by its process on this machine.
  */
 export async function hasRunSinceBefore(
   untilMs: number,
@@ -89,10 +89,10 @@ export async function hasRunSinceBefore(
   return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }
 
-/** Time that a driver may take to report the node's start; a restart may take longer, a look may not. */
+/** Time limit for a driver to report the node's start; a restart may take longer, a check may not. */
 const answerWithinMs = 3_000;
 
-/** Reads when the node's process started, as its driver reports; the driver is queried once a pass, however many steps need it. */
+/** Reads the start of the node's process from its driver, queried once per iteration for all steps. */
 export function readNodeStart(
   process: ObservedProcess,
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,

@@ -1,30 +1,30 @@
 import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** Result of a look at the node's process; `ended`: it was seen before this watch began, and is gone. */
+/** Result of a check of the node's process; `ended`: it was seen before this watch started, and has exited. */
 export type ProcessLook = NodeStart | "running" | "ended";
 
-/** Looks at the process that a restart started. */
+/** Checks the process that a restart started. */
 export type LookAtProcess = (signal: AbortSignal) => Promise<ProcessLook>;
 
 type ProcessWatchOptions = Readonly<{
-  /** Whether the process is known to have run at the beginning: if it is not seen, it has ended. */
+  /** Whether the process is known to have run at first: if it isn't visible, it has exited. */
   hasRun: boolean;
   signal: AbortSignal;
 }>;
 
-/** Watch of a process that was just started. Disposing of it ends the looks. */
+/** Watch of a newly started process. Disposing of it stops the polling. */
 type ProcessWatch = AsyncDisposable &
   Readonly<{
-    /** Whether the process that ran after the restart is known to have ended, even if another one has run since. */
+    /** Whether the process that ran after the restart is known to have exited, even if another one has run since. */
     hasEnded: () => boolean;
   }>;
 
 const lookIntervalMs = 500;
 
 /**
- * Polls the start of the node's process: a process has ended if it was seen and is then gone, or replaced by another. If
- * the driver does not know, or sees none yet (a pod that waits for its machine), nothing is known.
+ * Polls the start of the node's process: a process has exited if it was seen and is then missing or replaced. If the driver doesn't know,
+ * or sees none yet (a pod waiting for its machine), nothing is known.
  */
 export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal }: ProcessWatchOptions): ProcessWatch {
   const closing = new AbortController();
@@ -37,7 +37,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
-    // Starts that are closer to each other count as the same one.
+    // Starts within this precision count as the same one.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
   const lookUntilEnded = async (look: LookAtProcess) => {
@@ -50,7 +50,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     }
   };
   const done = lookAt === undefined ? Promise.resolve() : lookUntilEnded(lookAt);
-  // An error is thrown to the owner when it disposes of the watch; until then it is not an unhandled rejection.
+  // An error is thrown to the owner on disposal; until then it must not be an unhandled rejection.
   done.catch(() => undefined);
   return {
     hasEnded: () => hasEnded,
@@ -62,9 +62,9 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
 }
 
 /**
- * Prepares, before a restart, to look at the process that it starts: by its start time, if the driver knows it; by its supervisor's report;
- * or by the processes that appear with the restart. A shell that somebody has open in the node's directory was there before, and is not the node.
- * Returns undefined if the driver sees nothing.
+ * Prepares, before a restart, the check of the process that it starts: by its start time, if the driver knows it; by its supervisor's
+ * report; or by the processes that appear with the restart. A shell already open in the node's directory isn't the node. Returns undefined
+ * if the driver sees nothing.
  */
 export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProcess | undefined> {
   const { startedAt, runs, processes } = driver;
@@ -79,8 +79,8 @@ export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProc
 }
 
 /**
- * Looks at the process of a restart that an earlier sidecar made, which had seen it next to these bystanders. Undefined if it had not, or the driver sees no
- * processes.
+ * Checks the process of a restart made by an earlier sidecar, which recorded these other processes. Undefined if it recorded none, or the
+ * driver sees no processes.
  */
 export function lookBesides(
   bystanders: readonly number[] | undefined,
@@ -98,7 +98,7 @@ function createNewProcessLook(
   return async () => {
     const now = await processes();
     const appeared = now.some((pid) => !before.includes(pid));
-    // If the old one was seen to go, or a new one to come, the absence of any now means that it has ended.
+    // If the old process was seen to disappear, or a new one to appear, then seeing none now means that it has exited.
     areVisible ||= appeared || before.some((pid) => !now.includes(pid));
     if (appeared) return "running";
     return areVisible ? "not-running" : "unknown";

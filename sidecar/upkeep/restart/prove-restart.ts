@@ -14,19 +14,19 @@ import {
   type VerificationOptions,
 } from "./restart-verification.ts";
 
-/** Deadlines of a restart's proof, and the node.conf that it is made with. */
+/** Deadlines of a restart's verification, and its node.conf. */
 export type ProvedRestart = VerificationOptions & Readonly<{ configPath: string; configLimitBytes: number }>;
 
 export type ProveRestartDependencies = VerificationDependencies &
   Readonly<{
-    /** Limits calls of the file system that holds node.conf. */
+    /** Limits calls to node.conf's file system. */
     fileDeadline: FileDeadline;
-    /** Records each start and its end: several failed starts may say something about the data. */
+    /** Records each start and its outcome: several failed starts may be evidence about the data. */
     starts: StartRecorder;
     log: Logger;
   }>;
 
-/** Reads the node.conf that the node starts with, or started with. */
+/** Reads the node.conf that the node is or was started with. */
 export function readConfig(
   { configPath, configLimitBytes }: Pick<ProvedRestart, "configPath" | "configLimitBytes">,
   { fileDeadline }: Pick<ProveRestartDependencies, "fileDeadline">,
@@ -34,7 +34,7 @@ export function readConfig(
   return readWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
-/** Restarts the node and proves that it is back; any error counts as a failed start. Each start is recorded with its end. */
+/** Restarts the node and verifies its recovery; any error counts as a failed start. Records each start with its outcome. */
 export async function proveRestart(
   restart: () => Promise<RestartReport>,
   incident: ProvedRestart,
@@ -45,7 +45,7 @@ export async function proveRestart(
   const verified = await restartOrSay(restart, incident, dependencies);
   const after = await readConfig(incident, dependencies);
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
-  // The process of a start that an earlier sidecar made was not watched.
+  // The process of a start made by an earlier sidecar wasn't watched.
   const isUnseen = incident.isMade && !verified.ok && verified.end === undefined;
   if (!incident.signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
@@ -61,7 +61,7 @@ async function restartOrSay(
     return await restartAndVerify(restart, incident, dependencies);
   } catch (error) {
     const { message } = error as Error;
-    // Whatever it was, the node was told to stop: it is rolled back, like any failed start.
+    // Whatever the error, the node was told to stop: rolled back like any failed start.
     if (!(error instanceof DriverError)) {
       dependencies.log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
       return { ok: false, message };
@@ -71,23 +71,23 @@ async function restartOrSay(
   }
 }
 
-/** First status that means that the program was not found, could not be run, or was ended by a signal (POSIX, "Exit Status for Commands"). */
+/** First status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
 const ownStatusesEnd = 126;
 
-/** Judges a failed start command by its exit status: one of its own means that it has waited for the node, which did not start. */
+/** Judges a failed start command by its exit status: one of its own means that it waited for the node, which didn't start. */
 function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd | undefined {
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
 
 /**
- * Restarts the node. A person who starts it at the very moment when it is stopped makes the start command fail; the process that they started has
- * read the same file, so its proof is awaited as if the command had started it.
+ * Restarts the node. If an operator starts it at the very moment of the stop, the start command fails; the operator's process has read the
+ * same file, so it is verified as if the command had started it.
  */
 export async function restartNode(
   { healthyWithinMs, signal: stopping }: Pick<ProvedRestart, "healthyWithinMs" | "signal">,
   dependencies: Pick<VerificationDependencies, "clock" | "look"> & Readonly<{ driver: NodeDriver; events: EventLog }>,
 ): Promise<RestartReport> {
-  // The command is not ended when the sidecar stops: a node that was stopped would stay down. It has its own time limit.
+  // The command isn't killed when the sidecar stops: a stopped node would stay down. It has its own time limit.
   const neverAborts = new AbortController().signal;
   try {
     return await dependencies.driver.restart(neverAborts, stopping);

@@ -6,19 +6,19 @@ import type { StateStore } from "../state/state-store.ts";
 export type RestartBudget = Readonly<{
   /** Counts the restarts in the last hour. */
   used: () => number;
-  /** Whether one more is allowed; an ordinary restart leaves one for its roll-back, if the budget has more than one. */
+  /** Whether one more is allowed; an ordinary restart reserves one for its rollback, if the budget has more than one. */
   allows: (purpose: RestartPurpose) => boolean;
-  /** Returns the time from which one more is allowed (monotonic); undefined if it is allowed now, or never will be. */
+  /** Returns when one more will be allowed (monotonic); undefined if it is allowed now, or never will be. */
   allowsAtMs: (purpose: RestartPurpose) => number | undefined;
-  /** Returns when the last one of this process began, and ended (monotonic; undefined while it is made). */
+  /** Returns the start and end of this process's last restart (monotonic; the end is undefined while in progress). */
   last: () => LastRestart | undefined;
-  /** Notes that the last one has ended, whatever came of it. */
+  /** Records that the last one has ended, regardless of its outcome. */
   end: () => void;
-  /** Counts a restart. It is on disk when this returns, if the state can be written: so it is called before the restart. */
+  /** Counts a restart. It is on disk on return, if the state is writable: so it is called before the restart. */
   record: (reason: string) => void;
 }>;
 
-/** Beginning and end of a restart (monotonic). */
+/** Start and end of a restart (monotonic). */
 export type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
 
 type RestartPurpose = "ordinary" | "roll-back";
@@ -26,9 +26,9 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Creates a budget that counts restarts in a sliding hour. No jump of the wall clock forgives or prolongs them: those of this process age by the monotonic
- * clock, those of an earlier process by the time since the machine started. Only those from before the machine's start age by the wall clock, as nothing else
- * is known of them; one that lies in the future counts as now.
+ * Creates a budget that counts restarts in a sliding hour. Wall clock jumps neither forgive nor prolong them: this process's restarts age
+ * by the monotonic clock, an earlier process's by the time since boot. Only those from before boot age by the wall clock, for lack of
+ * anything better; one in the future counts as now.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
@@ -73,7 +73,7 @@ export function createRestartBudget(
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
-      // As in the table, no more restarts are kept than the budget has: the newest.
+      // As in the table, retains at most the budget's number of restarts: the newest.
       number = (number + 1) % Math.max(1, perHour);
       store.write(`restart ${number}`, {
         run: () => {

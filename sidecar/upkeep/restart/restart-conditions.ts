@@ -3,10 +3,10 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { CommandWords } from "../command-words.ts";
 import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
 
-/** Settings and commands that the messages name. */
+/** Settings and commands used in the messages. */
 export type RestartWords = Readonly<{ command: CommandWords; /** `restart.driver`. */ driver: string }>;
 
-/** Derives the conditions of restarts: whether one is due, a hold in force, and a node.conf kept to roll back to. Pure. */
+/** Derives the conditions of restarts: whether one is due, a pause is active, and a node.conf is retained for a rollback. Pure. */
 export function deriveRestartConditions(
   { settled, hold, rollBack }: RestartObservation,
   words: RestartWords,

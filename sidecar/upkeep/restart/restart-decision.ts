@@ -2,53 +2,56 @@ import type { Authority } from "../adoption/authority.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 
-/** Causes for which a restart may be due. */
+/** Causes of a restart. */
 export const restartCauses = ["configuration", "unwell", "interrupted", "unverified", "retried", "asked"] as const;
 
 export type DueRestart = Readonly<{
-  /** `unverified`: the restart was made, and only its proof is missing. */
+  /** `unverified`: the restart was made, and only its verification is missing. */
   cause: (typeof restartCauses)[number];
   reason: string;
-  /** Reason of the first try, if this one is a retry. */
+  /** Reason of the first attempt, if this is a retry. */
   firstReason?: string;
-  /** Urgent ones do not wait for a maintenance window. */
+  /** Urgent restarts don't wait for a maintenance window. */
   urgent: boolean;
-  /** Whether the budget was already charged for it, or does not bound it. */
+  /** Whether the budget was already charged for it, or doesn't limit it. */
   isCharged?: boolean;
 }>;
 
-/** Facts that `decideRestart` judges by; it queries nothing itself. */
+/** Input of `decideRestart`, which queries nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;
   held: boolean;
   running: boolean;
-  /** Stage of a running restart: what it waits for, and until when. */
+  /** Stage of a running restart: what it waits for, and its deadline. */
   stage?: string | undefined;
-  /** Time until which a silent node may still be starting (wall clock). */
+  /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
-  /** Reason why the driver could do nothing now, without a full stop. */
+  /** Reason why the driver can't act now, without a full stop. */
   driverProblem?: string | undefined;
-  /** Whether no node can start with the present node.conf. */
+  /** Whether no node can start with the current node.conf. */
   isUnusable: boolean;
-  /** Whether a restart would be remembered, so that it counts against the budget and is ended after a crash. */
+  /** Whether a restart would be persisted, so that it counts against the budget and is finished after a crash. */
   isKept: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
-  /** Another writer keeps changing node.conf: time until which that counts (wall clock; undefined: it is the node's own start), and the command that ends it sooner. */
+  /**
+   * Contest with another writer that keeps changing node.conf: time until which it counts (wall clock; undefined: the writer is the node's
+   * own start), and the command that ends it sooner.
+   */
   contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
 }>;
 
-/** Whether to restart now; `wakeInMs` says when to try again. */
+/** Whether to restart now; `wakeInMs`: when to try again. */
 export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;
 
-/** Reasons for which no restart begins now. */
+/** Reasons for not starting a restart now. */
 type RestartWait =
   | "NoRestart"
   | "Running"
@@ -65,7 +68,7 @@ type RestartWait =
   | "WaitingForWindow"
   | "BudgetExhausted";
 
-/** Longest time until the next decision. */
+/** Max time until the next decision. */
 const lookAgainMs = 60_000;
 
 /** Decides whether to restart now. Pure except that it reads the budget and the window. */
@@ -96,7 +99,7 @@ export function decideRestart(
       `${why}; it waits until the sidecar can keep its state (StateWritable says why it can't).`,
     );
   }
-  // A hold prevents a restart from beginning, not from finishing one that left the node down.
+  // A pause blocks a new restart, but not the completion of one that left the node down.
   if (situation.held && due.cause !== "interrupted")
     return wait("Paused", `${why}; a hold is in force (NotPaused says how it ends).`);
   if (situation.isUnusable) {

@@ -16,16 +16,16 @@ import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-st
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 
-/** One restart, from its command to its proof. */
+/** Restart, from its command to its verification. */
 export type RestartIncident = Readonly<{
   reason: string;
-  /** Reason of the first try, if this one is a retry. */
+  /** Reason of the first attempt, if this is a retry. */
   firstReason: string;
-  /** Whether an earlier sidecar made the restart, so that only its proof is missing. */
+  /** Whether an earlier sidecar made the restart, so that only its verification is missing. */
   isMade: boolean;
-  /** Whether an earlier sidecar began it and may have left the node down. */
+  /** Whether an earlier sidecar started it and may have left the node down. */
   isFinishing: boolean;
-  /** Desired state that a hold would remember. */
+  /** Desired state to store in a pause. */
   desired: HeldState;
   configPath: string;
   pathsDirectory: string;
@@ -47,28 +47,29 @@ export type RestartIncidentDependencies = ProveRestartDependencies &
     clock: Clock;
     command: CommandWords;
     log: Logger;
-    /** Keeps the node.conf that the node was proved to have started with. */
+    /** Retains the node.conf that the node verifiably started with. */
     rememberHealthy: (bytes: Uint8Array) => Promise<void>;
   }>;
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** Outcome of a try; `startedWith` is absent if node.conf changed while the node was restarted, so that nobody can tell. */
+/** Outcome of an attempt; `startedWith` is absent if node.conf changed during the restart, so that it is unknown. */
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and proves that it is back; returns the failure otherwise. Every step is on disk before it is taken, so that a sidecar killed at
- * any point goes on where it was. A node.conf that another writer left half written meanwhile is put back, and the node started with it.
+ * Restarts the node and verifies its recovery; returns the failure otherwise. Every step is on disk before it is taken, so that a sidecar
+ * killed at any point continues where it was. If another writer leaves node.conf half written meanwhile, it is restored, and the node
+ * started with it.
  */
 export async function runRestart(
   incident: RestartIncident,
   dependencies: RestartIncidentDependencies,
 ): Promise<Readonly<{ failure?: string }>> {
   const { state, events } = dependencies;
-  // The disk may have filled up at this very moment: a restart that nobody would remember is not begun.
+  // The disk may have filled up just now: a restart that can't be persisted isn't started.
   if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
   const before = await readConfig(incident, dependencies);
-  // It changed since the pass that found the restart due: the next pass judges it.
+  // It changed since the iteration that found the restart due: the next iteration judges it.
   if (!incident.isMade && !before.ok && mayNotStart(before.problem.reason)) return {};
   let tried = incident.isMade
     ? await proveMade(incident, before, dependencies)
@@ -83,7 +84,7 @@ export async function runRestart(
     events.fail("restart", "The node was not restarted.", verified.message, { by: "sidecar" });
     return { failure: verified.message };
   }
-  // The proof is made: a state directory that can't be written must not have it made again and again.
+  // The verification is done: a state directory that can't be written must not cause it to be repeated forever.
   state.atomically(() => {
     state.restartInFlight.set(undefined);
     if (startedWith !== undefined) noteStartedWith(startedWith, incident, dependencies);
@@ -108,8 +109,8 @@ function mayNotStart(reason: ConfigProblemReason): boolean {
 }
 
 /**
- * Puts back the node.conf that the node was to be started with, if another writer has left it unusable since, say because it was killed while writing.
- * Returns whether it was put back.
+ * Restores the node.conf that the node was to be started with, if another writer has made it unusable since, e.g. because it was killed
+ * while writing. Returns whether it was restored.
  */
 async function putBack(
   incident: RestartIncident,
@@ -135,7 +136,7 @@ async function putBack(
   return written.ok;
 }
 
-/** Makes one restart, charged to the budget, and proves it. */
+/** Makes one restart, charged to the budget, and verifies it. */
 export async function attemptRestart(
   incident: RestartIncident,
   before: ConfigReading,
@@ -167,7 +168,7 @@ export async function attemptRestart(
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
       notePhase({ phase: "verifying", ...seen }, incident, dependencies);
-      // What stood there meanwhile, and was corrected since, may be what the node has read.
+      // The node may have read an intermediate content that was corrected since.
       if (state.nodeHas.get() === "unknown") startedWith = undefined;
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });
@@ -178,7 +179,7 @@ export async function attemptRestart(
   return { verified, startedWith };
 }
 
-/** Proves a restart that an earlier sidecar made. */
+/** Verifies a restart made by an earlier sidecar. */
 async function proveMade(
   incident: RestartIncident,
   before: ConfigReading,

@@ -3,35 +3,35 @@ import type { HealthyProof } from "../state/upkeep-state.ts";
 import type { NodeBegan, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
-/** Configuration that is kept to roll back to. `failedUntilMs` (monotonic): it could not be kept, and is tried again then. */
+/** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried then. */
 export type KeptConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
 
-/** Whether there is a node.conf to roll back to; of `nothing`, `because` says why. */
+/** Whether there is a node.conf to roll back to; if `nothing`, `because` has the reason. */
 export type RollBackFinding = Readonly<
   | { kind: "noRestarts" }
   | { kind: "notKept" | "advanced" | "assumed"; directory: string }
   | { kind: "nothing"; because: "notYet" | "unread" | "unknown" }
 >;
 
-/** State of the node's restarts, as last seen. */
+/** Last observed state of the node's restarts. */
 export type RestartObservation = Readonly<{
-  /** Running restart; `stage` says what it waits for, and until when. */
+  /** Restart in progress; `stage`: what it waits for, and its deadline. */
   running: Promise<void> | undefined;
   stage: string | undefined;
-  /** Last decision, or why a changed node.conf is no reason to restart or can't be judged. Absent before the first pass. */
+  /** Last decision, or why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
   settled: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
-  /** Hold in force at the last look. */
+  /** Active pause at the last check. */
   hold: "none" | Readonly<{ message: string }> | undefined;
-  /** Looked up when absent. */
+  /** Reloaded when absent. */
   kept: KeptConfig | undefined;
-  /** Content in force, and the height at which it was first seen in force. */
+  /** Active content, and the height at which it was first seen active. */
   advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
   rollBack: RollBackFinding | undefined;
 }>;
 
 export type ObservedRestarts = Observation<RestartObservation>;
 
-/** Creates the observation of restarts, with nothing known yet. */
+/** Creates an empty observation of restarts. */
 export function observeRestarts(onChange?: () => void): ObservedRestarts {
   return createObservation<RestartObservation>(
     {
@@ -47,55 +47,55 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** Query of whether the node began with a content, and its answer. */
+/** Query whether the node started with a content, and its result. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
   /** Time of the query (monotonic). */
   atMs: number;
-  /** Absent until it is known. */
+  /** Absent until known. */
   began?: NodeBegan;
 }>;
 
-/** A node's RPC that gives no answer. */
+/** Node RPC without a response. */
 export type Silence = Readonly<{
-  /** Start of the silence (`HealthWatch.ranMs`). */
+  /** Start of the unresponsiveness (`HealthWatch.ranMs`). */
   sinceMs: number;
-  /** Whether its port has been seen closed since: another process runs now than the one that answered. */
+  /** Whether its port was seen closed since: the process running now isn't the one that responded. */
   portWasClosed: boolean;
 }>;
 
-/** A node that is unwell. */
+/** Unhealthy node. */
 export type Unwell = Readonly<{
-  /** Time from which it counts as unwell (`HealthWatch.ranMs`). For one that is behind its references and catches up, that is when it last came nearer. */
+  /** Time since which it counts as unhealthy (`HealthWatch.ranMs`). For a node that is catching up with its references, the time when it last got closer. */
   sinceMs: number;
-  /** Fewest blocks that it has been behind since; Infinity if it was not compared. */
+  /** Min number of blocks that it was behind since; Infinity if it wasn't compared. */
   nearestBlocks: number;
 }>;
 
-/** State of the node's process, apart from its RPC's answers. */
+/** State of the node's process, apart from its RPC responses. */
 export type ProcessObservation = Readonly<{
-  /** Last query of whether the node began with a content, for that content and a start that was seen. */
+  /** Last query whether the node started with a content, for that content and an observed start. */
   requestedStart: RequestedStart | undefined;
-  /** Start of the node, as its driver reported in this pass. */
+  /** Start of the node, as reported by its driver in this iteration. */
   started: Promise<NodeStart> | undefined;
-  /** Silence of the node's RPC; undefined if it answers, or can't be queried. */
+  /** Unresponsiveness of the node's RPC; undefined if it responds, or can't be queried. */
   silence: Silence | undefined;
-  /** Whether the process was seen while the node answered: if it is no longer seen, it has ended. */
+  /** Whether the process was visible while the node responded: if it is no longer visible, it has exited. */
   wasSeen: boolean;
-  /** Whether the process that was seen is gone, and nothing of the node runs. */
+  /** Whether the observed process has exited, and no process of the node runs. */
   hasEnded: boolean;
-  /** Time (wall clock) since which no process of an answering node is seen. */
+  /** Time (wall clock) since which a responding node has no visible process. */
   missedAtMs: number | undefined;
-  /** Time until which a silent node may still be starting (wall clock). */
+  /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
-  /** State of a node that is unwell; undefined if it is not known to be. */
+  /** State of an unhealthy node; undefined if it isn't known to be unhealthy. */
   unwell: Unwell | undefined;
 }>;
 
 export type ObservedProcess = Observation<ProcessObservation>;
 
-/** Creates the observation of the process; `wasSeen`: an earlier sidecar saw it while the node ran well. */
+/** Creates the observation of the process; `wasSeen`: an earlier sidecar saw it while the node was healthy. */
 export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
   return createObservation<ProcessObservation>({
     requestedStart: undefined,
@@ -109,7 +109,7 @@ export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProces
   });
 }
 
-/** Whether the node is known not to have read a content: it began long before the content was there, so that nobody knows what it runs with. */
+/** Whether the node is known not to have read a content: it started long before the content existed, so that the content it runs with is unknown. */
 export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }

@@ -11,15 +11,15 @@ import { isUnread } from "./restart-observation.ts";
 import { noteRollBack } from "./roll-back.ts";
 import { recordRunningConfig, type RunningConfigDependencies } from "./running-config.ts";
 
-/** Steps of a pass that concern the node's process. */
+/** Reconcile steps for the node's process. */
 export type RestartStep = Readonly<{
-  /** Name of the driver, for a message. */
+  /** Name of the driver, for messages. */
   driverName: string;
-  /** Forgets the node's start that the last pass found, so that this one looks again. */
+  /** Forgets the node's start found by the last iteration, so that this one queries it again. */
   forgetLook: () => void;
-  /** Keeps the node.conf that the node runs with, to roll back to, before anything is changed. */
+  /** Retains the node.conf that the node runs with, for a rollback, before any change. */
   remember: (reading: ConfigReading, version: NodeVersion | undefined) => Promise<void>;
-  /** Begins a restart if one is due and allowed. */
+  /** Starts a restart if one is due and allowed. */
   apply: (request: RestartRequest) => Promise<Readonly<{ wakeInMs?: number }>>;
 }>;
 

@@ -6,22 +6,22 @@ import type { PushLook } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
 import { watchProcess, type LookAtProcess } from "./process-watch.ts";
 
-/** Whether a node came back. */
+/** Whether a node recovered. */
 export type Verification = Readonly<
   { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
 >;
 
 /**
- * End of a failed start: the process `ended` this long after its start, or the node `stood` at its height. Absent if it gave no answer and may
- * run all the same.
+ * Outcome of a failed start: the process `ended` this long after its start, or the node `stood` (stalled) at its height. Absent if it
+ * didn't respond and may still be running.
  */
 export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
-/** Deadlines of the proof in milliseconds, each counted from the end of the stage before it. */
+/** Deadlines of the verification in milliseconds, each counted from the end of the previous stage. */
 export type VerificationOptions = Readonly<{
-  /** Deadline for the RPC to answer, counted from the end of the restart command: a node may replay its log before. */
+  /** Deadline for the RPC's first response, counted from the exit of the restart command: a node may replay its log first. */
   answersWithinMs: number;
-  /** Deadline for the height to advance, counted from the first answer; and for the answer of a node whose process has ended. */
+  /** Deadline for the height to advance, counted from the first response; also for the response of a node whose process has exited. */
   healthyWithinMs: number;
   /** Deadline for metrics, counted from the height's advance. */
   metricsWithinMs: number;
@@ -33,26 +33,25 @@ export type VerificationOptions = Readonly<{
 export type VerificationDependencies = Readonly<{
   clock: Clock;
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Requests the node's last push; undefined when metrics are not checked. */
+  /** Queries the node's last push; undefined when metrics aren't checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
-  /** Prepares to look at the node's process; called before the restart. Undefined if the driver can't. */
+  /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't. */
   beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
-  /** Called at each change of stage, with what is waited for and until when; undefined while the restart itself is made. */
+  /** Called at each change of stage, with what is awaited and the deadline; undefined during the restart itself. */
   waitsFor?: ((stage: string | undefined) => void) | undefined;
 }>;
 
-/** Looks are close together at first, because a node may be back within a second, and then less so. */
+/** Checks are frequent at first, because a node may recover within a second, and then less so. */
 const quickLookMs = 25;
 const slowLookMs = 250;
 const quickForMs = 5_000;
 
 /**
- * Restarts a node and proves that it came back: the RPC answers, the height is above the last one that the old process
- * answered (or, if it was never seen down, above the first one after the restart), and metrics arrive again. If the chain has no
- * block to make, the old height is proof enough: the references, queried once the node was back, have none after it, or, without
- * references, blocks did not come steadily before either. A chain that was not watched for long and whose latest block was old before that
- * is given all of the time to make one; then the same head is proof, too. Missing metrics are no failure if the node
- * does not push any, or if the Pushgateway can't be queried.
+ * Restarts a node and verifies its recovery: the RPC responds, the height exceeds the last one reported by the old process (or, if it was
+ * never seen down, the first one after the restart), and metrics arrive again. If the chain has no block to produce, the old height
+ * suffices: the references, queried after the node's recovery, have no later block or, without references, blocks didn't arrive steadily
+ * before either. A chain that wasn't watched for long and whose latest block was already old gets the full time to produce one; after that,
+ * the same head suffices too. Missing metrics are no failure if the node doesn't push any, or if the Pushgateway can't be queried.
  */
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,
@@ -76,7 +75,7 @@ export async function restartAndVerify(
     if (!progress.advanced() && !progress.restsAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
     }
-    // A command that complains and ends with status 0 may have left the old process as it was.
+    // A command that writes to standard error and exits with status 0 may have left the old process running.
     if (complaint !== undefined && !progress.wasDown()) {
       return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
     }
@@ -94,9 +93,9 @@ export async function restartAndVerify(
 }
 
 /**
- * Waits until the height has advanced or the time for it is over: first for an answer, which may take as long as a replay of the log
- * unless the process is known to have ended, then for the height. Returns the time allowed, in words, and the end of the start. Time in which this process
- * stood still is not counted: the node's answers in it were not read.
+ * Waits until the height advances or its deadline passes: first for a response, which may take as long as a log replay unless the process
+ * is known to have exited, then for the height. Returns the time limit, as text, and the outcome of the start. Time in which this process
+ * was suspended doesn't count: the node's responses weren't read then.
  */
 async function waitForHeight(
   progress: HeightProgress,
@@ -143,7 +142,7 @@ async function waitForHeight(
   }
 }
 
-/** Descriptions of what is waited for; the deadline follows the text. */
+/** Descriptions of what is awaited; the deadline follows the text. */
 const silent = {
   text: "It was started and does not answer yet; it may take until",
   setting: "restart.answersWithinMs",
@@ -161,13 +160,13 @@ async function watchHeight(
   while (!signal.aborted) {
     const wasRestarted = progress.isRestarted();
     const health = await look(signal);
-    // The answer to a look from before may have come from the old process.
+    // The response to an earlier check may have come from the old process.
     if (!signal.aborted && wasRestarted === progress.isRestarted()) progress.see(health);
     await pause(clock.monotonicMs() - beganMs < quickForMs ? quickLookMs : slowLookMs, signal);
   }
 }
 
-/** Waits for a new push of the node; returns whether the last answer within the time limit came from a Pushgateway that had none. */
+/** Waits for a new push of the node; returns whether the last response within the time limit came from a Pushgateway without one. */
 async function isPushMissing(
   before: PushLook | undefined,
   lastPush: (signal: AbortSignal) => Promise<PushLook>,
@@ -181,20 +180,20 @@ async function isPushMissing(
     if (now.state === "notPushing") return false;
     // Different, not later: the Pushgateway's clock may have been set back meanwhile.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
-    // A look that the time limit cut off shows nothing.
+    // A check cut off by the time limit is no evidence.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowLookMs, deadline);
   }
   return isMissing;
 }
 
-/** Longest time that a node that the start command could not start may take to answer, if it already runs. */
+/** Max response time of a node that the start command couldn't start, if it already runs. */
 const maxAnswerMs = 5_000;
 const lookAgainMs = 250;
 
 /**
- * Waits for an answer of a node that could not be started: somebody else, or an earlier sidecar, may have started it. It has as much time as a node
- * whose process has ended, and five seconds at most. Returns whether it answered.
+ * Waits for a response of a node that couldn't be started: somebody else, or an earlier sidecar, may have started it. It has as much time
+ * as a node whose process has exited, and at most five seconds. Returns whether it responded.
  */
 export async function waitForAnswer(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,

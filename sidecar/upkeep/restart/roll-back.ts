@@ -13,8 +13,8 @@ import type { KeptConfig, ObservedRestarts, RollBackFinding } from "./restart-ob
 import { readKeptHealthy } from "./running-config.ts";
 
 /**
- * Rolls back a restart from which the node did not come back: restores the last configuration that it was healthy with, restarts the node
- * once more, and sets a hold, whether or not that helped.
+ * Rolls back a failed restart: restores the last configuration that the node was healthy with, restarts the node once more, and sets a
+ * pause, whether or not that helped.
  */
 export async function rollBack(
   incident: RestartIncident,
@@ -67,19 +67,22 @@ export async function rollBack(
   });
 }
 
-/** Describes why the restart after the first failure failed as well; the same cause is named once. */
+/** Describes why the restart after the first failure failed too; mentions the same cause only once. */
 export function describeSecondFailure(message: string, first: string): string {
   return message === first
     ? "One more restart did not help, for the same reason."
     : `One more restart did not help: ${asSentence(message)}`;
 }
 
-/** Adds the full stop to a reason, unless it has one, as messages of some programs do. */
+/** Adds a full stop to a reason, unless it has one, as some programs' messages do. */
 function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
-/** Restores the configuration that the node was last healthy with, and describes the outcome. `ran`: meaning of the one that it ran with right before this restart. */
+/**
+ * Restores the configuration that the node was last healthy with, and describes the outcome. `ran`: meaning of the configuration that it
+ * ran with right before this restart.
+ */
 async function restoreHealthy(
   incident: RestartIncident,
   { failure, ran }: Readonly<{ failure: string; ran: string | undefined }>,
@@ -128,16 +131,16 @@ async function restoreHealthy(
   return `The edit that failed: ${edit}${copy}. ${what} was restored.`;
 }
 
-/** Facts that decide whether a roll-back is possible. */
+/** Facts that decide whether a rollback is possible. */
 export type RollBackSituation = Readonly<{
   /** Whether the sidecar restarts the node at all. */
   restarts: boolean;
-  /** Whether the node is known not to have read the present node.conf. */
+  /** Whether the node is known not to have read the current node.conf. */
   isUnread: boolean;
   facts: NodeFacts;
 }>;
 
-/** Notes whether there is a node.conf to roll back to if the node does not come back after a restart. */
+/** Records whether there is a node.conf to roll back to if the node doesn't recover after a restart. */
 export async function noteRollBack(
   situation: RollBackSituation,
   seen: ObservedRestarts,

@@ -14,7 +14,7 @@ import { isUnread, type ObservedProcess, type KeptConfig, type ObservedRestarts 
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** Observations of node.conf, the process and restarts so far. */
+/** Current observations of node.conf, the process and restarts. */
 export type RunningConfigSeen = Readonly<{
   config: Pick<ConfigObservation, "contentHash" | "contentSinceMs" | "otherAtMs">;
   process: ObservedProcess;
@@ -30,14 +30,13 @@ export type RunningConfigDependencies = NodeBeganDependencies &
     log: Logger;
   }>;
 
-/** Interval at which the driver is queried for the node's start, while that is unknown or was before the last change of node.conf. */
+/** Interval for querying the driver for the node's start, while that is unknown or before the last change of node.conf. */
 const lookAgainMs = 30_000;
 
 /**
- * Keeps the node.conf that the running node has read, not one that was changed since, once the node has advanced with it.
- * So there is something to roll back to before the sidecar has ever restarted the node. If nobody can tell whether the node started with
- * it, it is kept as assumed, and never in place of one that was seen to work; not at all if the node is known to have
- * begun before it.
+ * Retains the node.conf that the running node has read, not a later version, once the node has advanced with it. This allows a rollback
+ * even before the sidecar's first restart of the node. If it is unknown whether the node started with it, it is retained as assumed, and
+ * never replaces a verified one; it isn't retained if the node is known to have started before it.
  */
 export async function recordRunningConfig(
   reading: ConfigReading,
@@ -50,7 +49,7 @@ export async function recordRunningConfig(
   if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
     return restarts.note({ advancing: undefined });
   }
-  // The copy is on the same disk as the state: writing it now would throw, or hang.
+  // The copy is on the same disk as the state: writing it now would throw or hang.
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
@@ -75,7 +74,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
   return proof === "assumed" && than === "advanced";
 }
 
-/** Reads the hash and the proof of the kept configuration; returns an empty object if there is none, or it can't be read. */
+/** Reads the hash and the proof of the retained configuration; returns an empty object if it is missing or unreadable. */
 export async function readKeptHealthy({
   state,
   versions,
@@ -89,11 +88,11 @@ export async function readKeptHealthy({
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
   const healthy = state.healthy.get();
-  // State of an older version kept only proved configurations.
+  // State of an older version retained only verified configurations.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
 
-/** Finds out whether the node began with the present node.conf, and notes it. */
+/** Determines whether the node started with the current node.conf, and records it. */
 async function noteStart(
   { contentHash, changedAtMs, document }: UsableReading,
   { config, process }: RunningConfigSeen,
@@ -113,7 +112,7 @@ async function noteStart(
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 
-/** Notes the height at which this content was first seen in force; returns whether it has risen since, or the references have no block after it. */
+/** Records the height at which this content was first seen active; returns whether it has risen since, or the references have no later block. */
 function checkAdvanced(
   { contentHash }: UsableReading,
   restarts: ObservedRestarts,

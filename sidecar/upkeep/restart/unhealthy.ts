@@ -13,9 +13,10 @@ export type HealthDependencies = Readonly<{
 }>;
 
 /**
- * Explains why the node is to be restarted for its health; undefined if that is not allowed or it has not been unwell for long enough. A node that is behind
- * its references and comes nearer to them is catching up: after a start with old data that takes hours, and a restart would only prolong it. A node whose
- * process was seen and has ended is started again whatever `lag.restart` says: it has nothing left to interrupt.
+ * Explains why the node is to be restarted for its health; undefined if that isn't allowed or it hasn't been unhealthy for long enough. A
+ * node that is behind its references but gets closer is catching up: after a start with old data that takes hours, and a restart would only
+ * prolong it. A node whose process was seen and has exited is started again regardless of `lag.restart`: there is nothing left to
+ * interrupt.
  */
 export async function explainUnhealthy(
   process: ObservedProcess,
@@ -31,7 +32,7 @@ export async function explainUnhealthy(
   const wasStarting = process.now().startingUntilMs !== undefined;
   const startingUntilMs = await findStartupDeadline(process, answersWithinMs, dependencies);
   process.note({ startingUntilMs });
-  // Until it answers, a node counts as neither well nor unwell.
+  // Until it responds, a node counts as neither healthy nor unhealthy.
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
   const facts = health.facts();
   const { lag } = facts;
@@ -49,12 +50,12 @@ export async function explainUnhealthy(
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
 }
 
-/** Whether a restart may end a fault. It does not bring back blocks that the node has lost. */
+/** Whether a restart may fix a fault. It doesn't restore blocks that the node has lost. */
 function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 
-/** Updates the time since which the node is unwell: one that is only behind is so since it last came nearer to its references than ever before. */
+/** Updates the time since which the node is unhealthy: for a node that is only behind, since it last got closer to its references than ever before. */
 function countUnwell(
   before: Unwell | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeFacts["lag"]; isOnlyBehind: boolean; nowMs: number }>,
@@ -66,9 +67,9 @@ function countUnwell(
 }
 
 /**
- * Explains why the node is to be restarted because it hangs: it has answered `eth_blockNumber` since its start (specification, "Node command line"), but
- * not for `restart.hungAfterMs`; undefined otherwise. One that replays its log has not answered since its start, and is left alone, however long that
- * takes; so is one whose driver does not know when it started.
+ * Explains why a hung node is to be restarted: it has responded to `eth_blockNumber` since its start (specification, "Node command line"),
+ * but not for `restart.hungAfterMs`; undefined otherwise. A node that replays its log hasn't responded since its start, and is left alone,
+ * however long that takes; so is a node whose driver doesn't know when it started.
  */
 export async function explainHung(
   process: ObservedProcess,
@@ -88,9 +89,10 @@ export async function explainHung(
 }
 
 /**
- * Finds the time (wall clock) until which a silent node may still be starting: it has not answered since it started, and `restart.answersWithinMs` is not
- * over. A node whose process is gone is not starting. If the driver does not know when it started, the time counts from the first look without an answer, for
- * a node that was never seen to answer or whose port was closed meanwhile. Undefined if the node answers, does not run, or hangs.
+ * Finds the time (wall clock) until which an unresponsive node may still be starting: it hasn't responded since it started, and
+ * `restart.answersWithinMs` hasn't elapsed. A node whose process has exited isn't starting. If the driver doesn't know its start, the time
+ * counts from the first check without a response, for a node that was never seen to respond or whose port was closed meanwhile. Undefined
+ * if the node responds, isn't running, or hangs.
  */
 async function findStartupDeadline(
   process: ObservedProcess,
@@ -118,8 +120,8 @@ async function findStartupDeadline(
 }
 
 /**
- * Notes whether the process of a node that answers can be seen. One that has just ended answered a moment ago: only an answer after it was
- * missed shows that the process seen before was not the node.
+ * Records whether a responding node's process is visible. A node that has just exited responded a moment ago: only a response after the
+ * process was missed shows that the process seen before wasn't the node.
  */
 function noteProcess(
   process: ObservedProcess,
@@ -132,21 +134,21 @@ function noteProcess(
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
 }
 
-/** Whether nobody can query the node, as its name has no address; notes that it is neither silent nor unwell then. */
+/** Whether the node can't be queried because its name doesn't resolve; records that it is neither unresponsive nor unhealthy then. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
   process.note({ silence: undefined, unwell: undefined });
   return true;
 }
 
-/** Reasons at which the node's port may be closed: a proxy takes connections in its place, and closes them. */
+/** Reasons that may mean a closed node port: a proxy accepts connections in its place, and closes them. */
 const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
   "ConnectionRefused",
   "ConnectionClosed",
   "Unreachable",
 ]);
 
-/** Notes whether the node is silent, and since when. */
+/** Records whether the node is unresponsive, and since when. */
 function recordSilence(process: ObservedProcess, health: Pick<HealthWatch, "facts" | "ranMs">): Silence | undefined {
   const fault = health.facts().rpc?.fault;
   const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().silence ?? {};

@@ -15,7 +15,7 @@ const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   upgrade: "node-upgrade",
 };
 
-/** Creates an event log that first writes each event that is a change to the audit log, before anybody can see it. */
+/** Creates an event log that writes each change event to the audit log first, before it becomes visible. */
 export function auditEvents(events: EventLog, audit: AuditLog): EventLog {
   const lastBegun = new Map<ChangeKind, string>();
   const lastFailed = new Map<ChangeKind, string>();
@@ -30,7 +30,7 @@ export function auditEvents(events: EventLog, audit: AuditLog): EventLog {
   }
   const begin: EventLog["begin"] = (kind, message, why, change) => {
     const begun = JSON.stringify([message, why, change]);
-    // A change that fails at each pass would fill the log.
+    // A change that fails at each iteration would fill the log.
     if (begun === lastBegun.get(kind)) return;
     lastBegun.set(kind, begun);
     audit.add({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });

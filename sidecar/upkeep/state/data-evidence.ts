@@ -1,35 +1,35 @@
 import type { ProcessMark } from "./upgrade-record.ts";
 
-/** A block by its number, as the node returned it. */
+/** Block number and hash, as returned by the node. */
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
-/** Facts of the node when it was last seen to be well; a later look is compared with them. */
+/** Facts about the node when it was last seen healthy, for comparison by later checks. */
 export type DataMark = Readonly<{
   atMs: number;
   /** Highest head. */
   height: number;
-  /** Block that no reorganisation reaches any more, and the chain's first one; absent if the node does not return blocks by number. */
+  /** Block too deep for any reorganisation, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
-  /** Version that the node had. */
+  /** Version of the node at that time. */
   version: string | undefined;
-  /** Inode of the data directory: another inode means that another directory was put in its place. */
+  /** Inode of the data directory: a different inode means that the directory was replaced. */
   dataInode: number | undefined;
-  /** Process that answered; absent if the sidecar does not see it. */
+  /** Process that responded; absent if invisible to the sidecar. */
   process: ProcessMark | undefined;
-  /** Programs in the bin directory that the process was started with; absent if they can't be read. */
+  /** Programs in the bin directory that the process was started with; absent if unreadable. */
   programs: string | undefined;
   /** File names of these programs; absent in a mark of an older version. */
   programNames?: readonly string[] | undefined;
 }>;
 
-/** A start of the node by the sidecar that failed. */
+/** Failed start of the node by the sidecar. */
 export type FailedStart = Readonly<{
   /** Wall clock. */
   atMs: number;
-  /** Whether the process ended, or answered and stayed at its height. Absent: it may have run without an answer. */
+  /** Whether the process exited, or responded and stalled at its height. Absent: it may have run without responding. */
   kind?: "ended" | "stood" | undefined;
-  /** Time between its start and its end. */
+  /** Time between its start and its exit. */
   afterMs?: number | undefined;
   /** Hash of the node.conf that it was started with; absent if that changed meanwhile. */
   configHash: string | undefined;
@@ -39,14 +39,14 @@ export type FailedStart = Readonly<{
   lackedMemory: boolean;
 }>;
 
-/** Evidence of whether the node's data are whole. */
+/** Evidence about the integrity of the node's data. */
 export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
-  /** Since the node was last well, oldest first. */
+  /** Failed starts since the node was last healthy, oldest first. */
   failedStarts: readonly FailedStart[];
-  /** Time (wall clock) since which the node has another hash at the known block's number. */
+  /** Time (wall clock) since which the node has a different hash at the known block's number. */
   otherSinceMs?: number | undefined;
 }>;
 
-/** Most failed starts that are kept. */
+/** Max failed starts to retain. */
 export const failedStartsKept = 8;

@@ -10,30 +10,30 @@ import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 /** Host of a node: a machine by its host name, a container or a pod by its name. */
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
 
-/** Identity of the node that a sidecar looks after and whose state it keeps. */
+/** Identity of the node that a sidecar manages and stores state for. */
 export type NodeIdentity = Readonly<{
-  /** Real path of node.conf: links are followed. */
+  /** Real path of node.conf, with links resolved. */
   configPath: string;
-  /** Absolute path of node.conf as it was set: a link to the current release keeps its name when it points elsewhere. */
+  /** Absolute path of node.conf as configured: a link to the current release keeps its path when redirected. */
   namedPath: string;
-  /** Absent until node.conf could be read once. */
+  /** Absent until node.conf was first readable. */
   dataPath?: string | undefined;
-  /** Chain id that the node has to report. */
+  /** Expected chain id of the node. */
   chainId: number;
-  /** Chain id that it has reported: a wrong setting may be corrected. */
+  /** Reported chain id: a wrong setting may be corrected. */
   answeredChainId?: number | undefined;
   host: NodeHost;
 }>;
 
-/** Path of node.conf, and the directory that relative paths in it are resolved against. */
+/** Path of node.conf, and the base directory of relative paths in it. */
 export type ConfigPlace = Pick<NodeLayout, "configPath" | "pathsDirectory">;
 
 /** Settings that identify a node. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
 /**
- * Identifies the node that a sidecar is pointed at. Without `realPath` the path is read from the file system, and a hanging one blocks this process:
- * so leave it out only before the upkeep begins.
+ * Identifies the node that a sidecar is configured for. Without `realPath`, reads the path from the file system, and a hung one blocks this
+ * process: so omit it only before the upkeep starts.
  */
 export function identifyNode(
   settings: IdentitySettings,
@@ -45,7 +45,7 @@ export function identifyNode(
   return {
     configPath: realPath,
     namedPath: resolve(configPath),
-    // Not node.dataPath, which only names the disk that is watched.
+    // Not node.dataPath, which only specifies the disk to watch.
     dataPath: document === undefined ? undefined : findDataPath(undefined, pathsDirectory, document.value),
     chainId: node.chainId,
     host: identifyHost(settings),
@@ -57,7 +57,7 @@ export function listLayoutPaths(node: IdentitySettings["node"]): readonly string
   return [...new Set(listLayouts(node).map(({ configPath }) => resolveRealPath(configPath)))];
 }
 
-/** Lists the directories that relative paths in node.conf are resolved against, in each layout of a workspace. */
+/** Lists the base directories of relative paths in node.conf, in each layout of a workspace. */
 export function listPathsDirectories(node: IdentitySettings["node"]): readonly string[] {
   return [...new Set(listLayouts(node).map(({ pathsDirectory }) => resolveRealPath(pathsDirectory)))];
 }
@@ -66,7 +66,7 @@ function listLayouts(node: IdentitySettings["node"]): readonly NodeLayout[] {
   return nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)));
 }
 
-/** Formats a node's identity for a person who has two nodes. */
+/** Formats a node's identity for an operator with several nodes. */
 export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIdentity): string {
   return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }
@@ -83,7 +83,7 @@ function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // A missing file has no other path than the one that it will have.
+    // A missing file has only its future path.
     return resolve(path);
   }
 }

@@ -8,8 +8,8 @@ import { identifyNode, type IdentitySettings, type ConfigPlace } from "./node-id
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
- * Saves the node's identity, by node.conf and the node's own answers: a sidecar that saw its node move keeps its state. At the first
- * contact, the node is assumed to run with the present node.conf.
+ * Saves the node's identity, by node.conf and the node's own responses: a sidecar that saw its node move keeps its state. At the first
+ * contact, assumes that the node runs with the current node.conf.
  *
  * @throws {HangingFileSystem} when the file system of node.conf hangs.
  */
@@ -24,14 +24,14 @@ export async function saveNodeIdentity(
   }: Readonly<{
     settings: IdentitySettings;
     state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeValues">;
-    /** Limits calls of the file system that holds node.conf. */
+    /** Limits calls to node.conf's file system. */
     fileDeadline: FileDeadline;
     health: Readonly<{ current: () => NodeHealth }>;
   }>,
 ): Promise<void> {
   const { configPath, pathsDirectory } = layout;
   const realPath = await fileDeadline.call(`resolving ${configPath}`, () =>
-    // A file that is gone by now has no path but the one that it had.
+    // A file removed meanwhile has only its former path.
     realpath(configPath).catch(() => configPath),
   );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));

@@ -5,18 +5,18 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-/** State directory at the last look: whether everything that the sidecar remembers was on disk. */
+/** State directory at the last check: whether the sidecar's entire state was on disk. */
 export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
   failure: StoreFailure | undefined;
-  /** Reason why a copy of node.conf could not be kept there, and what to do. */
+  /** Reason why a copy of node.conf couldn't be saved there, and the remedy. */
   copyNotKept: string | undefined;
 }>;
 
 export type ObservedState = Observation<StateObservation>;
 
-/** Creates the observation of a state directory, with nothing known yet. */
+/** Creates an empty observation of a state directory. */
 export function observeState(directory: string, onChange?: () => void): ObservedState {
   return createObservation<StateObservation>(
     { directory, isLookedAt: false, failure: undefined, copyNotKept: undefined },
@@ -25,8 +25,8 @@ export function observeState(directory: string, onChange?: () => void): Observed
 }
 
 /**
- * Writes the state that is not on disk yet, and notes whether all of it is. The file system is tried first with a deadline,
- * because the database is written in the process's one thread.
+ * Writes the state that isn't on disk yet, and records whether all of it is. Tests the file system with a deadline first, because database
+ * writes block the process's only thread.
  */
 export async function lookAtState(
   copyNotKept: string | undefined,
@@ -53,7 +53,7 @@ async function findHangingFailure(directory: string, fileDeadline: FileDeadline)
   }
 }
 
-/** Derives the condition of whether all of the state is on disk. Pure. */
+/** Derives the condition whether the entire state is on disk. Pure. */
 export function deriveStateConditions({
   directory,
   isLookedAt,

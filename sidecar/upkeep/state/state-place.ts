@@ -5,7 +5,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 
-/** Settings that decide where the state of a node is. */
+/** Settings that determine the location of a node's state. */
 export type StatePlaceSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 
@@ -20,8 +20,8 @@ export type StatePlaceFacts = Readonly<{
 const workspaceState = ".gatehouse";
 
 /**
- * Lists the places where the state of a node may be, the likeliest first: only the one that is set; else in the node's workspace, then in the user's state
- * directory, by the node. Never the current directory: another node's sidecar may be started there tomorrow.
+ * Lists the possible locations of a node's state, the likeliest first: only the configured one; else in the node's workspace, then a
+ * per-node one in the user's state directory. Never the current directory: another node's sidecar may be started there tomorrow.
  */
 export function listStatePlaces(
   settings: StatePlaceSettings,
@@ -40,10 +40,10 @@ export function listStatePlaces(
 }
 
 /**
- * Chooses the place: where there already is state, else the first that can be written.
+ * Chooses the location: an existing state, else the first writable one.
  *
- * @throws {StartupError} when the workspace is missing, say because it is not mounted yet: state created elsewhere meanwhile would have no
- * hold and no adoption.
+ * @throws {StartupError} when the workspace is missing, e.g. because it isn't mounted yet: state created elsewhere meanwhile would lack the
+ * pause and the adoption.
  */
 export function chooseStatePlace(
   settings: StatePlaceSettings,

@@ -1,35 +1,35 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ReasonOf } from "#status/condition.ts";
 
-/** Reason why the sidecar's state is not on disk. `message` names the file and what to do. */
+/** Reason why the sidecar's state is not on disk. `message` has the file and the remedy. */
 export type StoreFailure = Readonly<{ reason: ReasonOf<"StateWritable", "False">; message: string }>;
 
-/** A change of the database; `kept` is called once it is on disk. */
+/** Database write; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
 /**
- * Writes to the sidecar's database. The memory of the process comes first: a disk that is full, read-only or gone costs the copy on
- * disk, never what is shown. Code that acts checks `failure` first, because a restart that nobody remembers counts against no budget.
+ * Writes to the sidecar's database. The process's memory is authoritative: a full, read-only or missing disk costs the copy on disk, never
+ * the displayed values. Code that acts checks `failure` first, because a restart that isn't persisted counts against no budget.
  */
 export type StateStore = Readonly<{
   database: DatabaseSync;
-  /** Writes now, or at a later `flush` if that fails. Of several writes of one name only the last is kept. */
+  /** Writes now, or at a later `flush` if that fails. Of several writes with one name only the last is retained. */
   write: (name: string, write: StoreWrite) => void;
-  /** Writes at the next `flush`: for values that are shown at any time, also while the disk's file system hangs. */
+  /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
   defer: (name: string, write: StoreWrite) => void;
-  /** Makes the writes of `change` one transaction: after a kill all of them are on disk, or none. */
+  /** Makes the writes of `change` in one transaction: after a kill all of them are on disk, or none. */
   atomically: (change: () => void) => void;
-  /** Writes all that is not on disk yet, in one transaction. */
+  /** Writes all pending changes in one transaction. */
   flush: () => void;
   /** Whether a trial write succeeds. */
   isWritable: () => boolean;
-  /** Returns why something is not on disk; undefined if all of it is. */
+  /** Returns why some state is not on disk; undefined if all of it is. */
   failure: () => StoreFailure | undefined;
-  /** Stops all access to the disk while its file system hangs, which would block the whole process; undefined resumes it. */
+  /** Suspends all disk access while its file system hangs, which would block the whole process; undefined resumes it. */
   suspend: (failure: StoreFailure | undefined) => void;
 }>;
 
-/** Longest wait for another process's lock on the database; the process does nothing else meanwhile. */
+/** Max wait for another process's lock on the database; it blocks the whole process. */
 const busyTimeoutMs = 50;
 
 /** Creates the store of an open database; `path` is its file, for messages. */
@@ -40,7 +40,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   let suspended: StoreFailure | undefined;
   let changes = 0;
   const defer = (name: string, write: StoreWrite) => {
-    // To the end: writes keep the order of the last changes.
+    // Moves it to the end: writes are ordered by their last change.
     pending.delete(name);
     pending.set(name, write);
   };
@@ -52,7 +52,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
       for (const { run } of writes) run();
       database.exec("COMMIT");
     } catch (error) {
-      // A full disk ends the transaction by itself.
+      // SQLite itself rolls back the transaction on a full disk.
       if (database.isTransaction) database.exec("ROLLBACK");
       failed = explainFailure(error, path);
       if (failed === undefined) throw error;

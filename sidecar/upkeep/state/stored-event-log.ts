@@ -3,12 +3,12 @@ import type { Clock } from "#daemon/clock.ts";
 import { eventsKept, type EventKind, type EventLog, type SidecarEvent } from "#status/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
 
-/** An event that may not be on disk yet. */
+/** Event that may not be on disk yet. */
 type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
 
 /**
- * Creates a log that keeps the last events in memory, and in the sidecar's state if that can be written: reports must not depend on a disk. After
- * a long time without writes, the latest events are written, never more than are kept.
+ * Creates a log that retains the last events in memory, and in the sidecar's state if it is writable: reports must not depend on a disk.
+ * After a long time without writes, the latest events are written, at most as many as are retained.
  */
 export function createStoredEventLog(store: StateStore, clock: Clock): EventLog {
   const { database } = store;
@@ -32,7 +32,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
       const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
       events = [event, ...events].slice(0, eventsKept);
       unwritten = [...unwritten, { event, atMs }].slice(-eventsKept);
-      // Conditions also change when the node's disk dies, before any pass knows of it.
+      // Conditions also change when the node's disk fails, before any iteration detects it.
       if (kind === "condition") store.defer("events", write);
       else store.write("events", write);
     },

@@ -4,111 +4,111 @@ import type { NodeBefore } from "../../upgrade/node-before.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 
 /**
- * Stages before the node is stopped, of an upgrade whose data are copied while it runs. The second follows if the first fails, and ends the upgrade: nothing
- * of the node was touched.
+ * Stages before the node is stopped, of an upgrade that copies the data of a running node. The second follows if the first fails, and ends
+ * the upgrade without having touched the node.
  */
 export const earlyStages = ["pre-copying", "giving-up"] as const;
 
-/** Stages to the new version, in order. */
+/** Forward stages to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
 /**
- * Stages back to the old version, in order, once the new one may have run. The data come last: whatever starts the node once the only copy is in their place
- * starts the old version.
+ * Rollback stages to the old version, in order, once the new one may have run. The data come last: once their only copy is in place, any
+ * start of the node starts the old version.
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
 export type EarlyStage = (typeof earlyStages)[number];
 export type ForwardStage = (typeof forwardStages)[number];
-/** `back-discarding` in place of putting back while only the old version has run. */
+/** `back-discarding` replaces the restore while only the old version has run. */
 export type BackwardStage = (typeof backwardStages)[number] | "back-discarding";
 export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
 
 /**
- * Ends of an upgrade: `given-up` before the node was stopped for it; `stranded` if neither version could be proved, or the data could not be put back;
- * `settled` if the node of a stranded one answered again once its hold was lifted.
+ * Outcomes of an upgrade: `given-up` before the node was stopped for it; `stranded` if neither version could be verified, or the data could
+ * not be restored; `settled` if the node of a stranded one responded again once its pause was lifted.
  */
 export const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded", "settled"] as const;
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
 
 /**
- * Method of copying the node's data: `reflink` by cloning alone, `copy` in full, `auto` by cloning if the file system can, `rsync` in full while the node
- * runs, and then once more the files that have changed.
+ * Method of copying the node's data: `reflink` by cloning only, `copy` in full, `auto` by cloning if the file system can, `rsync` in full
+ * while the node runs, and then again the files that have changed.
  */
 export type SnapshotMethod = "auto" | "reflink" | "copy" | "rsync";
 
-/** Directory of the node's data, and the paths of its copy and of the data that the new version leaves, once they are put aside. */
+/** Directory of the node's data, and the paths of its copy and of the new version's data, once moved aside. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
 
-/** Program for the bin directory, by its path relative to that, and the hash of its content when the plan was shown. */
+/** Program for the bin directory, by its relative path, and the hash of its content when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
-/** Process, distinguished from a later one with the same id by its start (clock ticks since the machine's start). */
+/** Process, distinguished from a later one with the same id by its start (clock ticks since boot). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
-/** Facts of the node before it was stopped. */
+/** Facts about the node before it was stopped. */
 export type HostNodeBefore = NodeBefore &
   Readonly<{
-    /** Process that answered on the node's port; absent if it can't be seen, because it is another user's or the system is not Linux. */
+    /** Process that listened on the node's port; absent if invisible, because it belongs to another user or the system is not Linux. */
     process?: ProcessMark | undefined;
   }>;
 
-/** Record of an upgrade: the plan that was agreed to, and the progress. Paths are absolute. */
+/** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */
 export type UpgradeRecord = Progress<UpgradeStage> &
   Readonly<{
-    /** Version, else the commit of the programs. */
+    /** Version, or else the commit of the programs. */
     from: string;
     to: string;
-    /** Commits of both, as far as their programs show them. */
+    /** Commits of both, if reported by their programs. */
     commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
     /** Directory with the new version's programs. */
     source: string;
     files: readonly ReleaseFile[];
     binDirectory: string;
     configPath: string;
-    /** Directory that keeps the old programs and node.conf, and the data of the first store. */
+    /** Directory for the old programs and node.conf, and the data of the first store. */
     directory: string;
     stores: readonly UpgradeStore[];
     method: SnapshotMethod;
-    /** Only if the data are copied while the node runs: the request that is checked once more before the node is stopped, and the digest that its plan must have then. */
+    /** Only if the data are copied while the node runs: the request to recheck before the node is stopped, and the digest that its plan must have then. */
     preCopy?:
       | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
       | undefined;
-    /** Whether a person withdrew it, or has taken note that it was given up. */
+    /** Whether the operator cancelled it, or acknowledged that it was given up. */
     isWithdrawn?: boolean | undefined;
     /**
-     * Only of a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that of the snapshot, and
-     * the old data are put aside.
+     * Only for a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that
+     * of the snapshot, and the old data are moved aside.
      */
     restoredFrom?: readonly string[] | undefined;
-    /** Only of a restore that the sidecar began by itself: the signs of corrupt data. */
+    /** Only for a restore that the sidecar started by itself: the signs of corrupt data. */
     foundCorrupt?: readonly string[] | undefined;
-    /** Whether the copy of the data stays once the new version is proved. */
+    /** Whether the copy of the data is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;
-    /** Whether the way back waits for the restart budget: it is tried again because the desired state changed, and nobody has requested it. */
+    /** Whether the rollback waits for the restart budget: it is retried because the desired state changed, not on the operator's request. */
     waitsForBudget?: boolean | undefined;
     end?: UpgradeEnd | undefined;
   }>;
 
-/** Returns the commit of an upgrade that was proved, with the release that it has by the word of whoever requested it. */
+/** Returns the commit of a verified upgrade, with its release according to the requester. */
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
   const { commits, to, end } = record ?? {};
   return end === "committed" && to !== undefined && commits?.to !== undefined ? { [commits.to]: to } : {};
 }
 
-/** Whether the node runs on untouched in a stage. */
+/** Whether a stage leaves the node running and untouched. */
 export function isEarly(stage: UpgradeStage): stage is EarlyStage {
   return (earlyStages as readonly string[]).includes(stage);
 }
 
-/** Lists the stages that lead an upgrade to its new version, in order. */
+/** Lists an upgrade's forward stages, in order. */
 export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly UpgradeStage[] {
   return preCopy === undefined ? forwardStages : ["pre-copying", ...forwardStages];
 }
 
-/** Lists the directories in which an upgrade keeps its copies, next to each store; each once. */
+/** Lists the directories of an upgrade's copies, next to each store, without duplicates. */
 export function listUpgradeDirectories({
   directory,
   stores,
@@ -117,8 +117,8 @@ export function listUpgradeDirectories({
 }
 
 /**
- * Decides how a stranded upgrade goes on once its hold is lifted: a node that is back was repaired, and is left as it is; else the way back is tried again
- * from its beginning. If no person lifted the hold, that waits for the restart budget. Pure.
+ * Decides how a stranded upgrade continues once its pause is lifted: a recovered node was repaired, and is left alone; otherwise the
+ * rollback is retried from its start. Unless the operator lifted the pause, that waits for the restart budget. Pure.
  */
 export function decideAfterHold(
   record: UpgradeRecord,

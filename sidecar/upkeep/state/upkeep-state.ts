@@ -7,114 +7,111 @@ import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
-/** Hash of the desired state, and release of the node, when a hold was set. */
+/** Hash of the desired state, and release of the node, when a pause was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
 
-/** Hold that keeps the sidecar from acting by itself until the desired state changes or a person runs `gatehouse resume`. */
+/** Pause that prevents the sidecar from acting by itself until the desired state changes or the operator runs `gatehouse resume`. */
 type Hold = Readonly<{
-  /** Desired state that led to the hold; another one lifts it. */
+  /** Desired state that led to the pause; a different one lifts it. */
   desired: HeldState;
   message: string;
   sinceMs: number;
-  /** Restart that the node has not come back from, which is tried again when the hold is lifted; absent if the node is back. */
+  /** Failed restart, which is retried when the pause is lifted; absent if the node has recovered. */
   failed?: FailedRestart | undefined;
 }>;
 
-/**
- * A failed restart, with the last height that the node had reported and whether it had stopped answering, by which a node that was repaired by hand is
- * recognised.
- */
+/** Failed restart, with the node's last reported height and whether it had stopped responding, which identify a manually repaired node. */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
-/** A restart whose end is not yet known. */
+/** Restart with a pending outcome. */
 export type RestartInFlight = Readonly<{
   reason: string;
   beganMs: number;
-  /** Whether the restart command had ended, so that only the proof is missing. */
+  /** Whether the restart command had exited, so that only the verification is missing. */
   phase: "commanded" | "verifying";
-  /** Whether it finishes one that an earlier sidecar left half done. */
+  /** Whether it finishes one that an earlier sidecar left incomplete. */
   isFinishing: boolean;
-  /** Instance id of the node before the command; undefined if its driver knows none. Stored under its first name. */
+  /** Instance id of the node before the command; undefined if its driver knows none. Stored under its original name. */
   incarnation?: string | undefined;
-  /** Processes of the bin directory that the restart did not start; present once one that it started was seen, so that its end is noticed. */
+  /** Processes of the bin directory that the restart didn't start; present once one that it started was seen, so that its exit is detected. */
   bystanders?: readonly number[] | undefined;
-  /** Meaning of the configuration that the node is known to have run with before; undefined if that is not known. */
+  /** Meaning of the configuration that the node is known to have run with before; undefined if unknown. */
   ran?: string | undefined;
 }>;
 
-/** Proof that the node runs well with a content: it `advanced` after a start with it, or that is only `assumed`. */
+/** Evidence that the node runs well with a content: it `advanced` after a start with it, or that is only `assumed`. */
 export type HealthyProof = "advanced" | "assumed";
 
-/** Kept healthy configuration, by its hash. */
+/** Retained healthy configuration, by its hash. */
 type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
 
-/** A failed restart that is tried again, and why; `isAsked`: a person requested it, whom the budget does not bound. */
+/** Failed restart to retry, and why; `isAsked`: requested by the operator, so that the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
-/** Grounds on which a sidecar may act on a node: a person ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already acted. */
+/** Grounds for a sidecar's authority over a node: the operator ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already acted. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
-/** Content of node.conf that the audit log accounts for. */
+/** Last audited content of node.conf. */
 export type AuditedConfig = Readonly<{
   path: string;
-  /** Hash of its content when the sidecar last wrote or reported it; absent if it was missing. */
+  /** Hash of its content when the sidecar last wrote or reported it; absent if the file was missing. */
   sha256?: string | undefined;
-  /** Hash of the content that the sidecar was about to write; a kill after that, or a failed write, leaves it. */
+  /** Hash of the content that the sidecar was about to write; remains after a kill or a failed write. */
   writing?: string | undefined;
 }>;
 
 /**
- * State that has to survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` says why not; then it
- * is in memory, and is written as soon as it can be.
+ * State that must survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` reports why not;
+ * then it is in memory, and written as soon as possible.
  */
 export type UpkeepState = Disposable &
   Readonly<{
-    /** Directory of the state, and of the kept versions of node.conf. */
+    /** Directory of the state and of node.conf's saved versions. */
     directory: string;
-    /** Identity of the node that the state belongs to; absent in that of an older version, until it is claimed. */
+    /** Identity of the node that the state belongs to; absent in an older version's state, until it is claimed. */
     identity: Fact<NodeIdentity>;
-    /** Values that belong to this node alone, of the configuration that it runs with; another node's copy is never restored over that. */
+    /** Values unique to this node in its running configuration; another node's copy is never restored over them. */
     nodeValues: Fact<NodeValues>;
-    /** Adoption of this node by the sidecar: since when and on what grounds it may act; kept over restarts. */
+    /** Adoption of this node by the sidecar: since when and on what grounds it may act; persists across restarts. */
     adopted: Fact<Adoption>;
-    /** Content of node.conf that the audit log accounts for, so that another one is reported as somebody else's. */
+    /** Last audited content of node.conf, so that a different one is reported as an external change. */
     auditedConfig: Fact<AuditedConfig>;
-    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` when it may have read another. */
+    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read another. */
     nodeHas: Fact<string>;
     /**
      * Meaning of the configuration that the running node is known to have started with: the sidecar started it with that one, or the file
-     * had not changed since before its start. Absent if that is only assumed.
+     * hadn't changed since before its start. Absent if only assumed.
      */
     startedWith: Fact<string>;
-    /** Absent in state of an older version, which kept only proved configurations. */
+    /** Absent in an older version's state, which retained only verified configurations. */
     healthy: Fact<Healthy>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
-    /** Failed restart to try again, because the hold that it led to was lifted. */
+    /** Failed restart to retry, because the pause that it led to was lifted. */
     retry: Fact<RestartRetry>;
-    /** Restart that a person requested, and when (wall clock). */
+    /** Restart requested by the operator, and when (wall clock). */
     requestedRestart: Fact<Readonly<{ atMs: number }>>;
-    /** Upgrade that is under way, or the last one. */
+    /** Current or last upgrade. */
     upgrade: Fact<UpgradeRecord>;
-    /** Evidence of whether the node's data are whole. */
+    /** Evidence about the integrity of the node's data. */
     dataEvidence: Fact<DataEvidence>;
-    /** Time at which the claim of the node's volume was last enlarged (wall clock). */
+    /** Time at which the node's volume claim was last enlarged (wall clock). */
     volumeGrownAtMs: Fact<number>;
-    /** History of the disk that holds the node's data. */
+    /** History of the node's data disk. */
     diskHistory: Fact<DiskHistory>;
-    /** Store for tables with more than one value: events, restarts. */
+    /** Store for tables with multiple values: events, restarts. */
     store: StateStore;
-    /** Makes several changes (facts, events, restarts) one transaction: after a kill all of them are on disk, or none. */
+    /** Makes several changes (facts, events, restarts) in one transaction: after a kill all of them are on disk, or none. */
     atomically: (change: () => void) => void;
   }>;
 
-/** One stored value. */
+/** Stored value. */
 type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
 
 /** File of the state in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";
 
-/** File of the lock that a sidecar holds on its state directory. */
+/** Lock file of a sidecar in its state directory. */
 export const upkeepLockFile = ".sidecar.lock";
 
 const migrations = [
@@ -150,7 +147,7 @@ export function openUpkeepState(directory: string): UpkeepState {
     store,
     atomically: store.atomically,
     [Symbol.dispose]: () => {
-      // Closing writes the log back into the database, which on a hanging file system takes for ever.
+      // Closing writes the log back into the database, which takes forever on a hung file system.
       if (store.failure()?.reason === "Unresponsive") return;
       store.flush();
       database.close();

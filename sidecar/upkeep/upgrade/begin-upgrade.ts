@@ -8,7 +8,7 @@ import { formatUpgrade, formatUpgradeSubject, type ObservedUpgrade } from "./upg
 import { upgradeRoute } from "./upgrade-route.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** Answer to a requested upgrade: `refused` for the problems of its plan, `another` if it is not the one that was shown. */
+/** Response to a requested upgrade: `refused` for the problems of its plan, `another` if it differs from the plan shown. */
 export type BegunUpgrade = Readonly<{
   result: "shown" | "begun" | "refused" | "another";
   plan: UpgradePlan;
@@ -20,10 +20,10 @@ type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
 /**
- * Begins a checked upgrade, if it is still the one that was shown. Whether it may begin is checked once more, and nothing is awaited before it is
- * recorded: another request, a restart or a hold may have come during the look.
+ * Starts a checked upgrade if it still matches the plan shown. Rechecks whether it may start, without an await before it is recorded:
+ * another request, a restart or a pause may have come during the check.
  *
- * @param digest of the plan that a person agreed to; undefined if they only look.
+ * @param digest of the plan that the operator approved; undefined for a dry run.
  */
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
@@ -63,12 +63,12 @@ export function beginUpgrade(
   return { result: "begun", plan, beganMs: record.beganMs };
 }
 
-/** Upgrade that a person requests; without the digest of a plan they only look. */
+/** Upgrade requested by the operator; without a plan's digest, a dry run. */
 export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined }>;
 
 export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
 
-/** Shows an upgrade, or begins it if it is still the one that was shown. */
+/** Plans an upgrade, or starts it if it still matches the plan shown. */
 export async function requestUpgrade(
   { digest, ...request }: RequestedUpgrade,
   seen: SeenUpgrade,
@@ -77,7 +77,7 @@ export async function requestUpgrade(
   return beginUpgrade(await checkUpgrade(request, dependencies), digest, seen, dependencies);
 }
 
-/** Withdraws an upgrade for which the node was not stopped yet, or takes note that it was given up. Returns its description; undefined if there is none. */
+/** Cancels an upgrade for which the node wasn't stopped yet, or acknowledges that it was given up. Returns its description; undefined if there is none. */
 export function cancelUpgrade(
   { upgrade }: SeenUpgrade,
   { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
@@ -100,10 +100,10 @@ export function cancelUpgrade(
   return { words: formatUpgrade(record) };
 }
 
-/** Restore of the node's data that a person requests; without the digest of a plan they only look. */
+/** Restore of the node's data requested by the operator; without a plan's digest, a dry run. */
 export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
 
-/** Shows a restore of the node's data, or begins it if it is still the one that was shown. */
+/** Plans a restore of the node's data, or starts it if it still matches the plan shown. */
 export async function requestRestore(
   { snapshot, digest }: RequestedRestore,
   seen: SeenUpgrade,

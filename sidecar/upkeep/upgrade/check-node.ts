@@ -27,7 +27,7 @@ export type CheckNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Dependencies of the check whether an upgrade may begin. */
+/** Dependencies of the check whether an upgrade may start. */
 export type WhyNotNowDependencies = Pick<
   CheckNodeDependencies,
   "driver" | "state" | "authority" | "isRestarting" | "budget"
@@ -35,10 +35,11 @@ export type WhyNotNowDependencies = Pick<
   Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
 
 /**
- * Finds why the sidecar may not upgrade its node now, whatever the new version is.
+ * Finds why the sidecar may not upgrade its node now, regardless of the new version.
  *
- * @param isRestore whether it is a restore, which a person requests because restarts did not help: neither a hold nor the budget forbids it.
- * @param isPreCopied whether it is already under way, and the node's data are copied.
+ * @param isRestore whether it is a restore, which the operator requests because restarts didn't help: neither a pause nor the budget blocks
+ * it.
+ * @param isPreCopied whether it is already in progress, and the node's data are copied.
  */
 export function* findObstacles(
   { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
@@ -57,7 +58,7 @@ export function* findObstacles(
     yield "the restart budget of this hour is used up (restart.budgetPerHour)";
 }
 
-/** Reads the facts of the running node, to prove either version by; undefined if it does not answer. */
+/** Reads the facts about the running node that either version is verified by; undefined if it doesn't respond. */
 export async function readNodeBefore({
   health,
   observer,
@@ -77,7 +78,7 @@ export async function readNodeBefore({
   return { height, autoPrune, tellsVersion, block, process };
 }
 
-/** Finds what a person should know of the running node before it is stopped. */
+/** Finds warnings for the operator about the running node before it is stopped. */
 export async function findNodeWarnings(
   before: HostNodeBefore | undefined,
   {

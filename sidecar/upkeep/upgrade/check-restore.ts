@@ -16,13 +16,14 @@ import { isThere } from "./data/data-copy.ts";
 import { findNoRoom, findSnapshot } from "./data/snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** Findings of the check, and the snapshot of each store; no sources if none can be used. */
+/** Findings of the check, and the snapshot of each store; no sources if none is usable. */
 export type RestoreCheck = UpgradeCheck & Readonly<{ sources: readonly string[] }>;
 
 /**
  * Checks whether the node's data could be restored from a snapshot now, and plans the restore. Changes nothing.
  *
- * @param own only of a restore that the sidecar begins by itself: the signs of corrupt data. It requires more, because nobody looks on.
+ * @param own only for a restore that the sidecar starts by itself: the signs of corrupt data. Its requirements are stricter, because no
+ * operator supervises it.
  */
 export async function checkRestore(
   requested: string | undefined,
@@ -31,7 +32,7 @@ export async function checkRestore(
 ): Promise<RestoreCheck> {
   const { place, settings, observer, state, signal, health, holders, commits } = dependencies;
   const mark = state.dataEvidence.get()?.mark;
-  // After a restart of the sidecar, a node that is down has not reported its version; changed programs are checked separately.
+  // After a restart of the sidecar, a node that is down hasn't reported its version; changed programs are checked separately.
   const { version: known, commit } = observer.version();
   const version = known?.text ?? commit ?? (own && mark?.version);
   const reading = await place.read();
@@ -68,7 +69,7 @@ export async function checkRestore(
     keepsData: settings.upgrade.keepSnapshot || own !== undefined,
   });
   if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined, sources };
-  // The content of a snapshot is not known beforehand: any block that is made on top of it is proof.
+  // A snapshot's content isn't known in advance: any block produced on top of it verifies it.
   const before = {
     height: 0,
     autoPrune: false,
@@ -84,7 +85,7 @@ export async function checkRestore(
 const unseen =
   "the node's process was never seen by the sidecar, so that nobody could know whether it has ended; run the sidecar as the node's user";
 
-/** Returns a store as a restore replaces it: the part of its data that a published archive has, or all of them. */
+/** Returns the store to replace in a restore: the part of its data that a published archive includes, or all of it. */
 function asRestored(store: UpgradeStore, part: string | undefined): UpgradeStore {
   const path = part === undefined ? store.path : join(store.path, part);
   return { ...store, path, aside: `${store.copy}-of-before` };

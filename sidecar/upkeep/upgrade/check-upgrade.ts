@@ -30,7 +30,7 @@ import { showsChanges } from "./data/changed-files.ts";
 import { explainNoRsync } from "./data/rsync.ts";
 import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
-/** Findings of the check, and the record with which the upgrade begins; no record if there are problems. */
+/** Findings of the check, and the initial record of the upgrade; no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
 
 export type CheckUpgradeDependencies = CheckNodeDependencies &
@@ -42,13 +42,13 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
     log: Logger;
   }>;
 
-/** Time that measuring the data or a snapshot may take, while a person waits. */
+/** Time limit for measuring the data or a snapshot, while the operator waits. */
 export const measureWithinMs = 60_000;
 
 /**
  * Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing.
  *
- * @param isPreCopied whether it is already under way, and the node's data are copied: the next step is to stop the node.
+ * @param isPreCopied whether it is already in progress, and the node's data are copied: the next step is to stop the node.
  */
 export async function checkUpgrade(
   request: UpgradeRequest,
@@ -115,7 +115,7 @@ export async function checkUpgrade(
   return { plan: shown, record };
 }
 
-/** Findings of a check that the record takes over. */
+/** Findings of a check to copy into the record. */
 type CheckedWork = Omit<
   UpgradeRecord,
   keyof Progress<never> | "binDirectory" | "configPath" | "method" | "keepsCopy" | "isWithdrawn" | "waitsForBudget"
@@ -132,7 +132,7 @@ export function createRecord(
     binDirectory,
     configPath,
     method: settings.upgrade.snapshot,
-    // Data that were replaced without a person's word are never removed without one.
+    // Data replaced without the operator's approval are never removed without it.
     keepsCopy: settings.upgrade.keepSnapshot || work.foundCorrupt !== undefined,
     ...createFirstStage(clock.wallMs()),
     ...(work.preCopy === undefined ? {} : { stage: "pre-copying" }),
@@ -162,7 +162,7 @@ async function checkConfig(
   return { ...common, write, problems, warnings };
 }
 
-/** Finds the directories of a node's data, and names the work directories next to them for one upgrade or restore. */
+/** Finds the directories of a node's data, and returns the adjacent work directories for one upgrade or restore. */
 export function findWorkStores(
   document: ConfigDocument,
   work: string,
@@ -175,7 +175,7 @@ export function findWorkStores(
   return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
-/** Finds why the new programs can't follow the old ones: if neither version nor commit tells them apart, their content has to. */
+/** Finds why the new programs can't replace the old ones: if neither version nor commit distinguishes them, their content must. */
 async function findProgramProblems(
   from: ProgramIdentity,
   release: Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }> | undefined,
@@ -187,7 +187,10 @@ async function findProgramProblems(
   return [`${binDirectory} has these programs already, each with the same SHA-256`];
 }
 
-/** Finds what an upgrade leaves behind: a setting, although what the node or its programs report counts before it, and a schedule of forks. */
+/**
+ * Finds what an upgrade leaves outdated: the version setting, although the version reported by the node or its programs takes precedence,
+ * and the fork schedule.
+ */
 function* findProgramWarnings(
   to: ProgramIdentity,
   files: readonly ReleaseFile[],
@@ -202,7 +205,7 @@ function* findProgramWarnings(
   yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get the one for ${name} before its fork`;
 }
 
-/** Finds what a person should know before data are copied while the node runs. */
+/** Finds warnings for the operator before data are copied while the node runs. */
 async function findDoubts(stores: readonly UpgradeStore[]): Promise<readonly string[]> {
   const doubts = stores.map(async ({ path }) =>
     (await showsChanges(path))

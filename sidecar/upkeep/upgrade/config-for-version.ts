@@ -29,7 +29,7 @@ function locateKeptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
 
-/** Keeps a copy of node.conf before anything is changed. */
+/** Saves a copy of node.conf before any change. */
 export async function keepConfig(
   record: UpgradeRecord,
   { limitBytes, fileDeadline }: ConfigStepDependencies,
@@ -42,7 +42,7 @@ export async function keepConfig(
   await replaceFile(kept, reading.bytes);
 }
 
-/** Gives node.conf the keys of the new version, as the upkeep would once the node answers: so the version is proved with its final node.conf. */
+/** Migrates node.conf to the new version's keys, as the upkeep would once the node responds: so the version is verified with its final node.conf. */
 export async function migrateConfig(
   record: UpgradeRecord,
   dependencies: ConfigStepDependencies,
@@ -51,7 +51,7 @@ export async function migrateConfig(
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) return { kind: "failed", why: reading.problem.message };
   const version = parseNodeVersion(record.to);
-  // Known by its commit alone: which names it reads is not known, and the present ones stay.
+  // Known only by its commit: the keys that it reads are unknown, and the current ones stay.
   if (version === undefined) return { kind: "done" };
   const planned = await plan({ document: reading.document, version });
   const [problem] = planned.problems;
@@ -65,7 +65,7 @@ export async function migrateConfig(
   return writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
 }
 
-/** Puts the old node.conf back; does nothing if none was kept, or it is in place. */
+/** Restores the old node.conf; does nothing if none was saved, or it is already restored. */
 export async function putConfigBack(
   record: UpgradeRecord,
   dependencies: ConfigStepDependencies,
@@ -82,7 +82,7 @@ export async function putConfigBack(
   return writeOver(record.configPath, now, { content: before.bytes, changes }, dependencies);
 }
 
-/** Writes node.conf, if it has not changed since it was read. */
+/** Writes node.conf if it hasn't changed since it was read. */
 async function writeOver(
   path: string,
   now: ConfigReading,

@@ -14,8 +14,8 @@ import { hasPower } from "./node-power.ts";
 import { isStart } from "./upgrade-route.ts";
 
 /**
- * Saves the progress of an upgrade, and charges the restart budget if its next step starts the node, in one write: after a kill the step is resumed, and
- * not charged again.
+ * Saves the progress of an upgrade, and charges the restart budget if its next step starts the node, in one write: after a kill the step is
+ * resumed without another charge.
  */
 export function keepRecord(
   record: UpgradeRecord,
@@ -34,19 +34,19 @@ export function keepRecord(
 
 export type KeptRecordDependencies = Readonly<{
   store: Pick<StateStore, "isWritable" | "failure">;
-  /** Called with the reason why the next step does not begin, and with undefined once it can. */
+  /** Called with the reason why the next step is blocked, and with undefined once it isn't. */
   blocked: (why: string | undefined) => void;
   clock: Pick<Clock, "monotonicMs">;
   signal: AbortSignal;
 }>;
 
-/** Time for which, and interval at which, a write is retried before the upgrade pauses until the state can be kept. */
+/** Time limit and interval for retrying a write before the upgrade pauses until the state is writable. */
 const keptWithinMs = 30_000;
 const tryAgainMs = 500;
 
 /**
- * Waits until the record of an upgrade is on disk; false if that does not happen in time. A step that is not recorded
- * would be taken for another one after a kill: a proved version would be rolled back, or the old data put back over themselves.
+ * Waits until the record of an upgrade is on disk; false on timeout. After a kill, an unrecorded step would be mistaken for another one: a
+ * verified version would be rolled back, or the old data restored over themselves.
  */
 export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
   const look = () => {
@@ -57,13 +57,13 @@ export async function isRecordKept({ store, blocked, clock, signal }: KeptRecord
   return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
 }
 
-/** Explains why an upgrade can't go on while its state can't be kept; undefined if it can be. */
+/** Explains why an upgrade can't continue while its state can't be written; undefined if it can. */
 function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
   const failed = failure();
   return failed && `It can't go on, because how far it is can't be kept: ${failed.message} It goes on by itself then.`;
 }
 
-/** Explains why an upgrade that is under way can't go on, and what to do; undefined if it can. */
+/** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
 export function explainBlocked(
   { waitsForBudget }: Pick<UpgradeRecord, "waitsForBudget">,
   authority: Authority,
@@ -88,7 +88,7 @@ export function explainBlocked(
 type RunningConfigDependencies = Readonly<{ place: Pick<NodePlace, "read" | "layout">; state: UpkeepState }> &
   Parameters<typeof saveHealthyConfig>[2];
 
-/** Keeps the node.conf that the proved version was started with, to roll back to. */
+/** Retains the node.conf that the verified version was started with, for a rollback. */
 export async function keepRunningConfig(
   { end }: UpgradeRecord,
   dependencies: RunningConfigDependencies,

@@ -7,7 +7,7 @@ import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
 import type { StageOutcome } from "../../upgrade/next-stage.ts";
 
-/** A driver that stops and starts the node in two steps: between them nothing uses its files. */
+/** Driver that stops and starts the node in two steps: between them nothing uses its files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
 export type NodePowerDependencies = Readonly<{
@@ -18,12 +18,12 @@ export type NodePowerDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Processes that hold the node's port, as far as the sidecar sees them. */
+/** Visible processes that listen on the node's port. */
 export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
 
 const lookAgainMs = 100;
 
-/** Looks in a row that have to find the port closed: a supervisor may be about to start the node again. */
+/** Consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
 const closedLooks = 3;
 
 /** Whether a driver can stop the node without starting it. */
@@ -32,11 +32,11 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 }
 
 /**
- * Stops the node, and checks that its port is closed and that the processes that held it have ended: a node closes its port first and writes its data
- * then. The command's result is no proof either way: for a node that does not run it fails with some nodes, and a failing one may end with status 0.
- * A failed command is believed only if no process is seen.
+ * Stops the node, and checks that its port is closed and that the processes that listened on it have exited: a node closes its port first
+ * and then writes its data. The command's result is no evidence either way: with some nodes it fails if the node isn't running, and a
+ * failing one may exit with status 0. A failed command counts only if no process is visible.
  *
- * @param before process that answered before the upgrade, which an earlier sidecar may have told to stop.
+ * @param before process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
 export async function stopNode(
   { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
@@ -48,7 +48,7 @@ export async function stopNode(
   let said = "";
   let hasFailed = false;
   try {
-    // Not ended with the sidecar: the command has its own time limit.
+    // Not killed with the sidecar: the command has its own time limit.
     const { complaint } = await driver.stop(new AbortController().signal);
     said = complaint ?? "";
   } catch (error) {
@@ -82,7 +82,7 @@ async function findRunning(marks: readonly ProcessMark[], { runs }: PortHolders)
   return undefined;
 }
 
-/** Whether the node's port is closed at several looks in a row. */
+/** Whether the node's port is closed at several consecutive checks. */
 export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "look" | "signal">): Promise<boolean> {
   for (let looks = 0; looks < closedLooks; looks += 1) {
     const { failure } = await look(signal);
@@ -93,7 +93,7 @@ export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "l
 }
 
 /**
- * Starts the node unless it answers. `mayRun`: an earlier sidecar may have started it, so a failed start does not count.
+ * Starts the node unless it responds. `mayRun`: an earlier sidecar may have started it, so a failed start is ignored.
  *
  * @throws {DriverError} when it could not be started.
  */

@@ -20,10 +20,10 @@ import { startNode, type NodePowerDependencies } from "./node-power.ts";
 import { findDataDoubt, findHeightDoubt, findVersionDoubt } from "../../upgrade/node-before.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
-/** Version to prove, and the facts and deadlines of the proof. */
+/** Version to verify, and the facts and deadlines of the verification. */
 export type ProofOptions = Readonly<{
   wanted: ProgramIdentity;
-  /** Finds a program that is not in place with the content of that version, for nodes and tools that report none; undefined if all are. */
+  /** Finds a program without that version's content, for nodes and tools that report no version; undefined if there is none. */
   findOther: () => Promise<string | undefined>;
   before: HostNodeBefore;
   clientName: string | undefined;
@@ -42,8 +42,9 @@ export type ProofDependencies = NodePowerDependencies &
 const lookAgainMs = 250;
 
 /**
- * Starts the node and proves that it runs as a version with the old data: it answers, its height advances, metrics arrive (if they are
- * checked); it reports that version or commit, else has its programs; an old block has its old hash; its height is above the old one; auto-pruning is still on.
+ * Starts the node and verifies that it runs as a version with the old data: it responds, its height advances, metrics arrive (if checked);
+ * it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old one; auto-pruning
+ * is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StageOutcome> {
   const { driver, signal } = dependencies;
@@ -85,7 +86,7 @@ async function checkVersion(
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
 }
 
-/** Identifies a running node by what it reports itself. */
+/** Identifies a running node by its own report. */
 export function identifyNode(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,

@@ -7,23 +7,23 @@ import { isBackward, listBack, upgradeRoute } from "./upgrade-route.ts";
 
 const { words: stageWords } = upgradeRoute;
 
-/** State of the node's upgrade, as last seen. */
+/** Last observed state of the node's upgrade. */
 export type UpgradeObservation = Readonly<{
-  /** Upgrade that is under way, or the last one. */
+  /** Current or last upgrade. */
   record: UpgradeRecord | undefined;
-  /** Beginning of the upgrade that was agreed to in this process: no earlier sidecar began its first step. */
+  /** Start time of the upgrade approved in this process: no earlier sidecar started its first step. */
   agreedMs: number | undefined;
-  /** Reason why it can't go on. */
+  /** Reason why it can't continue. */
   blocked: string | undefined;
-  /** Reason why the node, whose data are copied, could not be stopped at the last look. */
+  /** Reason why the node, whose data are copied, couldn't be stopped at the last check. */
   trouble: string | undefined;
-  /** Steps before the node is stopped, while they run; `end` ends them at once. */
+  /** Running steps before the node is stopped; `end` aborts them at once. */
   preCopying: Readonly<{ done: Promise<void>; end: () => void }> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
-/** Creates the observation of upgrades; the remembered one is known from the start. */
+/** Creates the observation of upgrades, starting with the stored one. */
 export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
   const nothing = { agreedMs: undefined, blocked: undefined, trouble: undefined, preCopying: undefined };
   return createObservation<UpgradeObservation>({ ...nothing, record }, onChange);
@@ -39,7 +39,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     return [deriveEarly(record, seen.trouble, command)];
   }
   if (record.end === undefined) {
-    // The node may be down: somebody has to look.
+    // The node may be down: the operator must check.
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
     return [{ type, status: "Unknown", reason: "Upgrading", message }];
   }
@@ -49,7 +49,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   return [{ type, status: "False", reason, message }];
 }
 
-/** Derives the condition of an upgrade for which the node was not stopped. Pure. */
+/** Derives the condition of an upgrade that hasn't stopped the node. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
   const type = "UpgradeVerified";
   const words = formatUpgrade(record);
@@ -76,7 +76,7 @@ export function formatUpgradeSubject({ from, to, restoredFrom }: UpgradeRecord):
     : `The restore of the node's data from ${restoredFrom.join(" and ")}`;
 }
 
-/** Formats the state of an upgrade, for a person. Pure. */
+/** Formats the state of an upgrade for display. Pure. */
 export function formatUpgrade(record: UpgradeRecord): string {
   if (record.restoredFrom !== undefined) return formatRestore(record);
   const { from, to, stage, failure, end, note, stores, directory } = record;
@@ -138,14 +138,14 @@ function formatRestore(record: UpgradeRecord): string {
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
 }
 
-/** Describes how to go back to data that the sidecar replaced by itself; empty for a restore that a person requested. */
+/** Describes how to return to data that the sidecar replaced by itself; empty for a restore requested by the operator. */
 function describeWayBack({ foundCorrupt, stores }: UpgradeRecord): string {
   if (foundCorrupt === undefined) return "";
   const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");
   return ` To go back to them: stop the node, ${asides}, and start it.`;
 }
 
-/** Work of the stages that do something else in a restore than in an upgrade, in words. */
+/** Descriptions of the stages that differ between a restore and an upgrade. */
 const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>>> = {
   copying: "copying the snapshot",
   installing: "putting the copy of the snapshot in the place of the data",

@@ -5,23 +5,23 @@ import type { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, SnapshotMethod, UpgradeStore } from "../state/upgrade-record.ts";
 import type { CopyCost } from "./data/data-stores.ts";
 
-/** An upgrade as a person reads it before they agree. */
+/** Upgrade as shown to the operator for approval. */
 export type UpgradePlan = Readonly<{
   from?: string;
   to?: string;
   steps: readonly string[];
   /** Reasons why it can't be done now. */
   problems: readonly string[];
-  /** Facts that do not prevent it, but should be known. */
+  /** Warnings that don't block it. */
   warnings: readonly string[];
-  /** Distinguishes this plan from another, so that the one that was read is the one that is carried out. */
+  /** Identifies this plan, so that only the plan that was shown is executed. */
   digest: string;
 }>;
 
-/** Findings that the plan is worded from. */
+/** Findings that the plan describes. */
 export type UpgradeFindings = Readonly<{
   source: string;
-  /** Version, else commit. */
+  /** Version, or else the commit. */
   from: string | undefined;
   to: string | undefined;
   files: readonly ReleaseFile[];
@@ -33,7 +33,7 @@ export type UpgradeFindings = Readonly<{
   settings: Pick<SidecarSettings, "upgrade" | "restart">;
 }>;
 
-/** Plans an upgrade in words. Pure. */
+/** Describes the plan of an upgrade. Pure. */
 export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   const { from, to, files, source, stores, write, problems, warnings, settings } = found;
   const { answersWithinMs, healthyWithinMs, metricsWithinMs } = settings.restart;
@@ -89,7 +89,7 @@ function describeCopy({ costs, settings }: UpgradeFindings): string {
   return `${size} are copied in full, for at most ${limit}`;
 }
 
-/** Whether a method of copying clones files if the file system can. Pure. */
+/** Whether a copy method clones files if the file system supports it. Pure. */
 export function mayClone(method: SnapshotMethod): boolean {
   return method === "auto" || method === "reflink";
 }

@@ -7,7 +7,7 @@ import {
 } from "../state/upgrade-record.ts";
 import type { Route } from "../../upgrade/next-stage.ts";
 
-/** Stages of an upgrade, or a restore, of a node whose programs and data are on this machine. */
+/** Stages of an upgrade or a restore of a node whose programs and data are on this machine. */
 export const upgradeRoute: Route<UpgradeStage, UpgradeRecord> = {
   runner: "the sidecar",
   forward: listSteps,
@@ -34,8 +34,9 @@ export const upgradeRoute: Route<UpgradeStage, UpgradeRecord> = {
 };
 
 /**
- * Lists the stages of the rollback. While only the old version has run, what was copied goes, and the node is started unless it runs: stopping one that could not be
- * stopped would fail again, and strand a node that serves. One that was not to be stopped yet is left alone.
+ * Lists the stages of the rollback. While only the old version has run, the copies are removed, and the node is started unless it runs:
+ * stopping one that couldn't be stopped would fail again, and strand a node that serves. A node that wasn't to be stopped yet is left
+ * alone.
  */
 export function listBack({
   stage,
@@ -48,7 +49,7 @@ export function listBack({
   return isAgain ? ["back-stopping", "back-discarding", "back-proving"] : ["back-discarding", "back-proving"];
 }
 
-/** Whether a stage leads back to the old version. */
+/** Whether a stage belongs to the rollback. */
 export function isBackward(stage: UpgradeStage): stage is BackwardStage {
   return stage.startsWith("back-");
 }

@@ -8,7 +8,7 @@ import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 
 export type WaitForStopDependencies = Readonly<{
-  /** Checks the upgrade once more. */
+  /** Rechecks the upgrade. */
   check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
   settings: Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "lateMs"> }>;
   clock: Pick<Clock, "monotonicMs">;
@@ -22,8 +22,8 @@ const another = "the programs, node.conf, the data's place or the settings are o
 const mayGoOn = ({ record }: UpgradeCheck) => record !== undefined;
 
 /**
- * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the one that was agreed to. Passing problems
- * (a restart, a node that does not answer) are waited for. Returns the facts of the node then, too.
+ * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the approved one. Temporary
+ * problems (a restart, an unresponsive node) are waited out. Also returns the facts about the node at that time.
  */
 export async function waitForStop(
   { preCopy }: Pick<UpgradeRecord, "preCopy">,

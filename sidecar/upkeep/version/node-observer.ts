@@ -10,16 +10,16 @@ import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
-/** Observer of what the node and node_cli report: the version and PruneInfo. */
+/** Observer of the reports of the node and node_cli: the version and PruneInfo. */
 export type NodeObserver = Readonly<{
   version: () => VersionResolution;
-  /** Returns the last PruneInfo, a new object for each query; undefined if the last query gave none. */
+  /** Returns the last PruneInfo, a new object for each query; undefined if the last query returned none. */
   pruneInfo: () => PruneInfo | undefined;
   /** Returns why node_cli can't be run, if the last query found it missing or not executable. */
   missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the version is the node's own word, or node and tool had their chance to report it: what is set may be that before an upgrade. */
+  /** Whether the node itself reported the version, or node and tool had their chance to: the configured version may be outdated by an upgrade. */
   isReady: () => boolean;
   done: Promise<void>;
 }>;
@@ -35,18 +35,18 @@ export type NodeObserverOptions = Readonly<{
 }>;
 
 export type NodeObserverDependencies = Readonly<{
-  /** Undefined if there is no way to run the tool. */
+  /** Undefined if the tool can't be run. */
   nodeCli: NodeCli | undefined;
   health: () => NodeHealth;
   commits: () => ReleaseCommits;
   clock: Clock;
   board: ConditionBoard;
   log: Logger;
-  /** Called when something new has been seen. */
+  /** Called on each new observation. */
   onChange: () => void;
 }>;
 
-/** Time for which a hanging node or tool is waited for at the start, if something else shows the version. */
+/** Max wait for a hung node or tool at the start, if another source provides the version. */
 const firstWordMs = 5_000;
 
 /** Interval of the check whether a query is due. */
@@ -57,9 +57,9 @@ const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither
 const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
 
 /**
- * Runs `node_cli` at an interval for its version and PruneInfo, and shows on the board whether it works. A tool that fails is run
- * again after a second, then after twice that and so on up to the regular interval, and as soon as the node begins to answer:
- * in a pod the sidecar runs before the container that holds the tool does.
+ * Runs `node_cli` periodically for its version and PruneInfo, and publishes on the board whether it works. A failed tool is rerun after a
+ * second, then with a doubling delay up to the regular interval, and as soon as the node starts to respond: in a pod the sidecar starts
+ * before the tool's container.
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
@@ -132,19 +132,19 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
 }
 
-/** Explains why a tool that is missing can't be run; undefined for any other answer. */
+/** Explains why a missing tool can't be run; undefined for any other result. */
 function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
   if (answer === undefined || answer.ok) return undefined;
   return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
 }
 
-/** Follows the version that node_cli prints, and resolves the node's version from that and the other sources. */
+/** Follows the version printed by node_cli, and resolves the node's version from that and the other sources. */
 function followVersions(
   { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
   { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
-  // node_cli's version when the node last reported its own: another one since then means another node.
+  // node_cli's version when the node last reported its own: a different one since then means a different node.
   let printedThen: string | undefined;
   const note = () => {
     if (health().binaryVersion?.isCurrent === true) printedThen = printed;
@@ -177,12 +177,12 @@ function followVersions(
   };
 }
 
-/** Time between two queries for a version that has changed. */
+/** Interval between the two queries that confirm a changed version. */
 const repeatedAfterMs = 250;
 
 /**
- * Reads the version that the tool prints. The version decides where node.conf is and how its keys are named, so a changed answer
- * counts only once the tool has given it twice in a row: a single odd answer is ignored.
+ * Reads the version printed by the tool. The version determines the location of node.conf and the naming of its keys, so a changed result
+ * counts only once the tool has printed it twice in a row: a single outlier is ignored.
  */
 async function confirmVersion(
   nodeCli: NodeCli,
@@ -200,7 +200,7 @@ function answersNow({ answers, failure }: NodeHealth): boolean {
   return answers > 0 && failure === undefined;
 }
 
-/** Computes the time until the next query, after a number of failures in a row. */
+/** Computes the time until the next query, after a number of consecutive failures. */
 function computeWaitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }
@@ -209,7 +209,7 @@ function deriveNodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: num
   const type = "NodeCliWorking";
   if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
   const again = `t is run again at ${new Date(againAtMs).toISOString()}`;
-  // The tool's own last words may be a command: a sentence right after it would be typed, too.
+  // The tool's output may end with a command: a sentence right after it would be copied along.
   const message = /[.?!]$/.test(result.message) ? `${result.message} I${again}.` : `${result.message} (i${again})`;
   return { type, status: "False", reason: result.reason, message };
 }

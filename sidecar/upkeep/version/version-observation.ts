@@ -3,19 +3,19 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Version of the node, as the last pass saw it. */
+/** Version of the node at the last iteration. */
 export type VersionObservation = Readonly<{
-  /** Absent before the first pass. */
+  /** Absent before the first iteration. */
   resolution: VersionResolution | undefined;
-  /** Reason why the node's place does not fit the version. */
+  /** Reason why the node's location doesn't match the version. */
   doubtOfPlace: string | undefined;
-  /** Version that was last reported. */
+  /** Last reported version. */
   text: string | undefined;
 }>;
 
 export type ObservedVersion = Observation<VersionObservation>;
 
-/** Creates the observation of the version, with nothing known yet. */
+/** Creates an empty observation of the version. */
 export function observeVersion(onChange?: () => void): ObservedVersion {
   return createObservation<VersionObservation>(
     { resolution: undefined, doubtOfPlace: undefined, text: undefined },
@@ -23,7 +23,7 @@ export function observeVersion(onChange?: () => void): ObservedVersion {
   );
 }
 
-/** Notes the node's version, and adds an event if it has changed. */
+/** Records the node's version, and adds an event if it has changed. */
 export function noteVersion(
   resolution: VersionResolution,
   doubtOfPlace: string | undefined,
@@ -38,7 +38,7 @@ export function noteVersion(
   seen.note({ resolution, doubtOfPlace, text });
 }
 
-/** Derives the condition of whether all sources of the version agree, the node's place included. Pure. */
+/** Derives the condition whether all sources of the version agree, including the node's location. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionConsistent";
   if (resolution === undefined) return [];

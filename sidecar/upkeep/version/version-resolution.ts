@@ -15,44 +15,44 @@ import {
 
 /** Sources of the node's version. */
 export type VersionSources = Readonly<{
-  /** `debug_protocolVersion.binaryVersion`, and whether the node reported it since it last began to answer. */
+  /** `debug_protocolVersion.binaryVersion`, and whether the node reported it since it last became responsive. */
   binary?: ReportedVersion | undefined;
   setting?: string | undefined;
   /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
-  /** Name or path of the tool, which it may print as its name. */
+  /** Name or path of the tool, which it may print as its own name. */
   toolCommand?: string | undefined;
-  /** Answer of `web3_clientVersion`. */
+  /** Response to `web3_clientVersion`. */
   clientVersion?: ReportedVersion | undefined;
-  /** Name that `web3_clientVersion` begins with on this node. */
+  /** Prefix of this node's `web3_clientVersion`. */
   clientName?: string | undefined;
   image?: string | undefined;
   /** Releases by their commits, for programs that report no other version. */
   commits?: ReleaseCommits | undefined;
 }>;
 
-/** Version that counts, its source, and the sources that disagree. */
+/** Effective version, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
-  /** Commit that the node, else its program, was built from. */
+  /** Commit that the node, or else its program, was built from. */
   commit?: string;
   source?: string;
-  /** Whether the node that runs now reported it. */
+  /** Whether the running node reported it. */
   isRunning?: boolean;
   disagreements: readonly string[];
-  /** Reason why the version is not certain enough to rename keys for it, and what to do; such keys stay as they are. */
+  /** Reason why the version is too uncertain to rename keys for it, and the remedy; such keys stay unchanged. */
   doubt?: string;
-  /** Answers that were no version; empty if there is a version. */
+  /** Responses that contained no version; empty if there is a version. */
   heard: readonly string[];
 }>;
 
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known name, node_cli, the
- * setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting behind, so what the node or its programs report counts
- * before it. The version that the node reported before it went down counts as long as node_cli's is unchanged, but decides no names of keys: the node may
- * come back as another version. Pure.
+ * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known
+ * name, node_cli, the setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting outdated, so
+ * reports of the node or its programs take precedence. The version that the node reported before it went down stays effective while
+ * node_cli's is unchanged, but doesn't determine key names: the node may return as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const programs = identifyPrograms(sources);
@@ -79,7 +79,7 @@ const sourceNames = {
   lastClient: "web3_clientVersion, before the node stopped answering",
 } as const;
 
-/** Identifies the running node and the installed program, each by its own words. */
+/** Identifies the running node and the installed program, each by its own report. */
 function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: VersionSources) {
   return {
     binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
@@ -87,7 +87,7 @@ function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: Versio
   };
 }
 
-/** Whether a tool's output names another program than an earlier output. */
+/** Whether a tool's output identifies a different program from an earlier output. */
 export function isAnotherProgram(
   { now, before, toolCommand }: Readonly<Partial<Record<"now" | "before" | "toolCommand", string | undefined>>>,
   commits: ReleaseCommits,
@@ -128,7 +128,7 @@ function findDoubt(
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
-/** Lists the answers that were no version of this node, for the person who has to set it. */
+/** Lists the responses without a version of this node, for the operator who has to set it. */
 function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),

@@ -4,14 +4,14 @@ import type { NodeObserver } from "./node-observer.ts";
 import { noteVersion, type ObservedVersion } from "./version-observation.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Version of the node; `moved`: whether its place has changed; `doubtOfPlace`: why the place does not fit the version. */
+/** Version of the node; `moved`: whether its location has changed; `doubtOfPlace`: why the location doesn't match the version. */
 export type FollowedVersion = Readonly<{
   resolution: VersionResolution;
   moved: boolean;
   doubtOfPlace: string | undefined;
 }>;
 
-/** Follows the node's version; returns undefined until node and tool had their chance to report it: nothing is said or done before. */
+/** Follows the node's version; returns undefined until node and tool had their chance to report it: nothing is reported or done before. */
 export type VersionStep = () => Promise<FollowedVersion | undefined>;
 
 export function createVersionStep(

@@ -2,7 +2,7 @@ import { element, find, setText, showList } from "./elements.js";
 
 const timeoutMs = 10_000;
 
-/** What each action is called, what a person agrees to, and how its results read. */
+/** Each action's label, confirmation text and result texts. */
 const actions = {
   resume: {
     label: "Resume",
@@ -40,20 +40,20 @@ const actions = {
   },
 };
 
-/** The plan that is on the page: only that one is agreed to. */
+/** The plan shown on the page: a confirmation applies to this plan only. */
 let shownDigest;
 let agreed;
 
 const wrongToken = "The token is not the right one. Nothing was done.";
 
-/** Why nothing was done, as a person would say it. */
+/** Returns the reason why nothing was done, in plain words. */
 function refusalWords(status) {
   if (status === 401 || status === 400) return wrongToken;
   if (status === 503) return "The sidecar is starting. Try again in a moment.";
   return `The sidecar answered with status ${status}. Look at its log.`;
 }
 
-/** The token goes in a header that no other site's page can send; a cookie would go by itself. */
+/** The token goes in a header that no other site's page can send; a cookie would be sent automatically. */
 async function send(name, body) {
   const response = await fetch(`/control/${name}`, {
     method: "POST",
@@ -75,7 +75,7 @@ function confirmAction(name) {
     find("#token").focus();
     return;
   }
-  // A header has printable ASCII alone; with anything else nothing could be sent.
+  // A header may only contain printable ASCII; with anything else nothing could be sent.
   if (/[^\x21-\x7e]/.test(find("#token").value.trim())) {
     setText(find("#action-result"), wrongToken);
     return;
@@ -105,7 +105,7 @@ function button(name) {
   return made;
 }
 
-/** Offers what can be done now; nothing where the sidecar has no token. */
+/** Offers the actions available now; none if the sidecar has no token. */
 export function showActions({ actions: offered, plan }) {
   shownDigest = plan?.digest;
   find("#actions-section").hidden = offered === undefined;

@@ -1,10 +1,10 @@
 import { commandBlock } from "./copy.js";
 import { element, find } from "./elements.js";
 
-/** The lines that are shown, by which a redraw would take a reader's selection away. */
+/** The lines shown; a redraw would clear the reader's selection. */
 let shown;
 
-/** Shows what stock clients have to be told before they pay this seller. */
+/** Shows the configuration that stock clients need to pay this seller. */
 export function showBuyers(buyers) {
   find("#buyers-section").hidden = buyers === undefined;
   const lines = JSON.stringify(buyers);

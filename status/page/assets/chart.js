@@ -1,7 +1,7 @@
 import { element, svgElement } from "./elements.js";
 import { timeOfDay } from "./times.js";
 
-/** Measures of a drawing in pixels; its width is that of its place, so that text is as large on a phone as on a desk. */
+/** Dimensions of a chart in pixels; its width is its container's, so that text is as large on a phone as on a desktop. */
 const height = 132;
 const [top, bottom, left, right] = [12, 22, 46, 10];
 
@@ -9,12 +9,12 @@ const shown = (value) => value.toLocaleString("en", { maximumSignificantDigits: 
 const short = (value) =>
   value.toLocaleString("en", { notation: value >= 10_000 ? "compact" : "standard", maximumSignificantDigits: 3 });
 
-/** A value in words, with its unit. */
+/** Formats a value with its unit. */
 export function valueWords(value, unit) {
   return value === null || value === undefined ? "not known" : `${shown(value)}${unit === "" ? "" : ` ${unit}`}`;
 }
 
-/** Zero and two or three whole steps of 1, 2 or 5 times a power of ten, up to above the highest value. */
+/** Returns zero and two or three whole steps of 1, 2 or 5 times a power of ten, up to above the highest value. */
 function ticksOf(values) {
   const high = Math.max(1, ...values) * 1.05;
   const power = 10 ** Math.floor(Math.log10(high / 2));
@@ -22,7 +22,7 @@ function ticksOf(values) {
   return Array.from({ length: Math.ceil(high / step) + 1 }, (_, index) => index * step);
 }
 
-/** Values that follow one another without a gap, as drawn lines; one alone is a dot. */
+/** Splits values at gaps into lines to draw; a single value is a dot. */
 function segmentsOf(points) {
   const segments = [];
   let isOpen = false;
@@ -38,7 +38,7 @@ function segmentsOf(points) {
   return segments;
 }
 
-/** The scales of a drawing; all drawings of a page have the same of time. */
+/** Returns the scales of a chart; all charts of a page share the time scale. */
 function scalesOf({ from, to, width, ticks }) {
   const x = (ms) => left + ((width - left - right) * (ms - from)) / Math.max(1, to - from);
   const y = (value) => height - bottom - ((height - bottom - top) * value) / ticks.at(-1);
@@ -62,7 +62,7 @@ function axes({ x, y }, { from, to, ticks, width }) {
   return [...levels, ...times];
 }
 
-/** Bands for the times in which the node did not serve. */
+/** Returns bands for the outages of the node. */
 function bands({ x }, { from, to, outages, width }) {
   return outages.flatMap(({ fromMs, toMs = to }) => {
     const [start, end] = [Math.max(left, x(fromMs)), Math.min(width - right, x(toMs))];
@@ -78,7 +78,7 @@ function bands({ x }, { from, to, outages, width }) {
   });
 }
 
-/** A mark for each restart: a dashed line with a small flag. */
+/** Returns a mark for each restart: a dashed line with a small flag. */
 function marks({ x }, { from, to, events }) {
   const seen = new Set();
   return events.flatMap(({ atMs }) => {
@@ -105,8 +105,8 @@ function lines({ x, y }, series) {
 /**
  * Draws series over one time axis.
  *
- * @param svg where
- * @param view `{ from, to, outages, events, series: [{ points: [{ atMs, value }], kind }] }`; values of null are gaps
+ * @param svg target element
+ * @param view `{ from, to, outages, events, series: [{ points: [{ atMs, value }], kind }] }`; null values are gaps
  * @returns the scales, for a cursor
  */
 export function draw(svg, view) {
@@ -134,7 +134,7 @@ function moveCursor(cursor, x) {
   cursor.setAttribute("x2", x);
 }
 
-/** The frame of a drawing: its title, its value, its keyboard handle. */
+/** Returns the frame of a chart: its title, its value, its keyboard handle. */
 export function chartFrame({ id, title }) {
   const svg = svgElement("svg", { "aria-hidden": "true" });
   const handle = element(

@@ -2,7 +2,7 @@ import { chartFrame, draw, valueWords } from "./chart.js";
 import { element, find, setText } from "./elements.js";
 import { duration, timeOfDay } from "./times.js";
 
-/** What is drawn: one drawing for each, over the same times. */
+/** The charts, all over the same times. */
 const drawn = [
   { id: "blocks-chart", title: "Blocks per minute", unit: "", column: "blocksPerMinute" },
   { id: "rpc-chart", title: "RPC latency", unit: "ms", column: "rpcMs" },
@@ -16,15 +16,15 @@ const drawn = [
   { id: "prune-chart", title: "Pruning backlog", unit: "versions", column: "pruneBacklog" },
 ];
 
-/** Events that are marked in the drawings. */
+/** Events marked in the charts. */
 const marked = new Set(["restart", "roll-back", "hold", "upgrade"]);
 
-/** Where the reader looks: the range, and the time under the cursor. */
+/** The reader's selection: the range, and the time under the cursor. */
 const look = { range: 0, atMs: undefined };
 let frames;
 let current;
 
-/** The time of the look that is nearest to `ms`, as its index. */
+/** Returns the index of the sample nearest to `ms`. */
 function nearest(times, ms) {
   const after = times.findIndex((time) => time >= ms);
   if (after === -1) return times.length - 1;
@@ -37,7 +37,7 @@ function move(ms) {
   showCursor();
 }
 
-/** Keys of a slider: one look, ten looks, the ends; Escape leaves. */
+/** Handles a slider's keys: one sample, ten samples, the ends; Escape leaves. */
 function moveByKey(event) {
   const { atMs: times } = current.columns;
   const at = look.atMs === undefined ? times.length - 1 : nearest(times, look.atMs);
@@ -73,7 +73,7 @@ function rangeChoice({ name }, index) {
   return element("label", {}, input, element("span", {}, name));
 }
 
-/** What happened within half a look of a time. */
+/** Returns the events within half a sample interval of a time. */
 function happeningsAt(ms, { columns, outages, events }, nowMs) {
   const [first, second] = columns.atMs.slice(-2);
   const halfMs = Math.max(2_500, ((second ?? first) - first) / 2);
@@ -86,7 +86,7 @@ function happeningsAt(ms, { columns, outages, events }, nowMs) {
   return [...marks, `not serving from ${timeOfDay(outage.fromMs, { seconds: true })}, for ${lasted}`];
 }
 
-/** Writes the values under the cursor, or the last ones, into all captions. */
+/** Writes the values under the cursor, or the latest ones, into all captions. */
 function showCursor() {
   const { columns, nowMs } = current;
   const index = look.atMs === undefined ? columns.atMs.length - 1 : nearest(columns.atMs, look.atMs);
@@ -111,7 +111,7 @@ function drawAll() {
   const { history, events, nowMs } = current.shown;
   const { columns, spanMs } = history.ranges[look.range];
   const first = columns.atMs[0] ?? nowMs;
-  // A young sidecar's few values fill the drawing; an hour of nothing would say less.
+  // A new sidecar's few values fill the chart; an empty hour would be less useful.
   const from = Math.max(nowMs - spanMs, Math.min(first, nowMs - 60_000));
   Object.assign(current, { columns, nowMs, outages: history.outages });
   current.events = events
@@ -129,7 +129,7 @@ function drawAll() {
   showCursor();
 }
 
-/** Draws the last while of the node and its gateway. */
+/** Draws the recent history of the node and its gateway. */
 export function showCharts(history, events, nowMs) {
   if (frames === undefined) {
     frames = drawn.map(makeFrame);

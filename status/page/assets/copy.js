@@ -2,7 +2,7 @@ import { element, setText } from "./elements.js";
 
 const shownMs = 2_000;
 
-/** Copies a text. Browsers give the clipboard to pages of TLS and of this machine alone; elsewhere a selection is copied the old way. */
+/** Copies a text. Browsers allow the clipboard only on TLS and localhost pages; elsewhere this copies a selection the old way. */
 async function copy(text, place) {
   if (navigator.clipboard !== undefined) {
     await navigator.clipboard.writeText(text);
@@ -15,7 +15,7 @@ async function copy(text, place) {
   return isDone;
 }
 
-/** A command with a button that copies it. */
+/** Returns a command with a copy button. */
 export function commandBlock(command) {
   const code = element("code", { tabindex: "0", role: "group", "aria-label": "Command" }, command);
   const button = element("button", { type: "button" }, "Copy");

@@ -1,11 +1,11 @@
 const svgNamespace = "http://www.w3.org/2000/svg";
 
-/** Finds the one element that a selector names. */
+/** Finds the one element that matches a selector. */
 export function find(selector) {
   return document.querySelector(selector);
 }
 
-/** Makes an element of texts and elements. Texts are never read as HTML. */
+/** Creates an element from texts and elements. Texts are never parsed as HTML. */
 export function element(name, { className, ...attributes } = {}, ...children) {
   const made = document.createElement(name);
   if (className !== undefined) made.className = className;
@@ -14,7 +14,7 @@ export function element(name, { className, ...attributes } = {}, ...children) {
   return made;
 }
 
-/** Makes an SVG element. */
+/** Creates an SVG element. */
 export function svgElement(name, attributes, ...children) {
   const made = document.createElementNS(svgNamespace, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -22,17 +22,17 @@ export function svgElement(name, attributes, ...children) {
   return made;
 }
 
-/** One of the page's icons; what it shows always stands next to it in words. */
+/** Returns one of the page's icons; its meaning is always next to it as text. */
 export function icon(name) {
   return svgElement("svg", { class: "icon", "aria-hidden": "true" }, svgElement("use", { href: `#icon-${name}` }));
 }
 
-/** Sets a text, unless it is there already: a screen reader speaks a live region at each change. */
+/** Sets a text unless it is unchanged: a screen reader announces a live region at each change. */
 export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
-/** A text in which words between backticks are code. */
+/** Returns a text with words between backticks as code. */
 export function withCode(text) {
   const made = document.createDocumentFragment();
   const parts = text.split(/`([^`]+)`/);
@@ -43,10 +43,10 @@ export function withCode(text) {
 const keys = new WeakMap();
 
 /**
- * Shows one element for each item. Elements of items that are the same as before stay untouched, so that a reader's selection
- * and place in the list are kept while the page updates.
+ * Shows one element per item. Elements of unchanged items stay untouched, so that the reader's selection and scroll position survive
+ * updates.
  *
- * @param same `keyOf`: what an item is known by, where that is less than all of it; `update` then writes the rest
+ * @param same `keyOf`: an item's key, if that is less than the whole item; `update` then writes the rest
  */
 export function showList(list, items, makeItem, { keyOf = JSON.stringify, update = () => undefined } = {}) {
   const kept = new Map([...list.children].map((child) => [keys.get(child), child]));
@@ -68,7 +68,7 @@ export function showList(list, items, makeItem, { keyOf = JSON.stringify, update
   }
 }
 
-/** The colour of the tab's icon by the verdict's level. */
+/** Colours of the tab's icon by verdict level. */
 const colours = {
   healthy: "#1a9c5b",
   working: "#2f80d8",

@@ -1,10 +1,10 @@
 import { element, find, showList, withCode } from "./elements.js";
 import { timeElement } from "./times.js";
 
-/** How many changes stand open; older ones are among the events. */
+/** Number of changes shown unfolded; older ones are among the events. */
 const changesShown = 8;
 
-/** What was seen, not done. */
+/** Observations, not actions. */
 const seen = new Set(["condition"]);
 
 function eventItem({ at, kind, message, why }) {
@@ -22,7 +22,7 @@ function eventItem({ at, kind, message, why }) {
   );
 }
 
-/** Shows what was changed, and everything that happened, newest first. */
+/** Shows changes, and all events, newest first. */
 export function showEvents(events) {
   const changes = events.filter(({ kind }) => !seen.has(kind)).slice(0, changesShown);
   find("#no-changes").hidden = changes.length > 0;

@@ -5,7 +5,7 @@ const shown = (value) => value.toLocaleString("en");
 const brief = (value) => value.toLocaleString("en", { maximumSignificantDigits: value < 10 ? 2 : 3 });
 const percent = (ratio) => `${brief(ratio * 100)} %`;
 
-/** A fast node's answer takes less than a millisecond. */
+/** A fast node responds in less than a millisecond. */
 const milliseconds = (ms) => (ms < 1 ? "<1 ms" : `${brief(ms)} ms`);
 
 const failures = {
@@ -26,11 +26,11 @@ function bytes(count) {
 
 const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
 
-/** How long a balance lasts; no one plans by more than a year. */
+/** Formats how long a balance lasts; more than a year is irrelevant for planning. */
 const lasts = (days) =>
   days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
 
-/** What was paid, as a facilitator settles it or a resource server sells for it. */
+/** Returns rows for payments settled by a facilitator or received by a resource server. */
 function paymentRows({ service, pending, settled, unpaid, refused, overMs, balance, balanceUnit, balanceDays, old }) {
   const isSeller = service === "resource-server";
   const refusals = refused.reduce((total, { count }) => total + count, 0);
@@ -53,7 +53,7 @@ function paymentRows({ service, pending, settled, unpaid, refused, overMs, balan
   ];
 }
 
-/** The strip of figures: what each says now, and how old it is where that counts. */
+/** Returns the rows of the figures strip: each figure's value and, where relevant, its age. */
 function rowsOf({ lastBlock, rpc, gateway, restarts, disk, payments }) {
   return [
     lastBlock && { term: "Last block", value: shown(lastBlock.height), at: lastBlock.at, old: lastBlock.old },
@@ -86,7 +86,7 @@ function rowsOf({ lastBlock, rpc, gateway, restarts, disk, payments }) {
   ].filter((row) => row !== undefined);
 }
 
-/** Shows figures in a list; all of them are old where `live` is false. */
+/** Shows figures in a list; all of them are marked old if `live` is false. */
 export function listFigures(list, figures, { live }) {
   showList(
     list,
@@ -108,7 +108,7 @@ export function listFigures(list, figures, { live }) {
   );
 }
 
-/** Shows the figures; all of them are old when the sidecar does not answer (`live` false). */
+/** Shows the figures; all of them are marked old while the sidecar does not respond (`live` false). */
 export function showFigures(figures, { live, isDiskLow }) {
   const { disk } = figures;
   const judged = { ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) };

@@ -3,18 +3,18 @@ import { longDuration } from "./times.js";
 
 const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
-/** How long a state has lasted matters only where somebody waits for its end. */
+/** States without a duration: it only matters for a state whose end somebody waits for. */
 const timeless = new Set(["healthy", "waiting", "degraded", "unknown"]);
 
-/** Words the headline: the state and, where it counts, for how long. */
+/** Formats the headline: the state and, where relevant, its duration. */
 export function titleOf({ state, since, beganEarlier }, level, nowMs) {
   if (timeless.has(level) || since === undefined) return state;
   return `${state} for ${beganEarlier ? "more than " : ""}${longDuration(nowMs - Date.parse(since))}`;
 }
 
 /**
- * Shows the verdict at the top, in the tab's title and as the tab's icon. What a screen reader announces has no running time in it: it
- * would be spoken again every two seconds.
+ * Shows the verdict at the top, in the tab's title and as the tab's icon. Text for screen readers contains no running time: it would be
+ * announced again every two seconds.
  */
 export function showVerdict({ level, state, title, cause }, name) {
   const verdict = find("#verdict");
@@ -28,12 +28,12 @@ export function showVerdict({ level, state, title, cause }, name) {
   showIcon(level);
 }
 
-/** What a status is of: a node by its name, a service without one by what it is. */
+/** Returns a status's subject: the node's name, or the kind of a service without a node. */
 export function nameOf({ service, node }) {
   return node?.name ?? service;
 }
 
-/** Shows what this is. What a node reported stands in quiet ink while it gives no answer. */
+/** Shows the name and kind. Values reported by the node are dimmed while it does not respond. */
 export function showName(status, { live }) {
   setText(find("#name"), nameOf(status));
   const { mode, service, tags: fixed = [] } = status;

@@ -37,7 +37,7 @@ function consequencesOf(consequences, severity) {
   ];
 }
 
-/** One root cause: what it is, what to do in order, and what follows from it. */
+/** Returns one root cause: its title, the steps in order, and its consequences. */
 function incidentItem({ severity, type, reason, title, since, steps, runbook, consequences }) {
   return element(
     "li",
@@ -57,7 +57,7 @@ function incidentItem({ severity, type, reason, title, since, steps, runbook, co
   );
 }
 
-/** What a card is known by: its messages may contain a running time, and must not close what a reader has opened. */
+/** Returns a card's key: its messages may contain a running time, which must not close a card that the reader has opened. */
 function keyOf({ severity, type, reason, since, steps, consequences }) {
   return JSON.stringify([severity, type, reason, since, steps, consequences.map((one) => [one.type, one.reason])]);
 }
@@ -71,7 +71,7 @@ function showMessages(card, { message, consequences }) {
   }
 }
 
-/** Shows one card for each root cause, the most urgent first. */
+/** Shows one card per root cause, the most urgent first. */
 export function showIncidents(incidents) {
   find("#to-do-section").hidden = incidents.length === 0;
   const isAtWork = incidents.length > 0 && incidents.every(({ severity }) => severity === "working");

@@ -11,11 +11,11 @@ import { showPlan } from "./plan.js";
 import { duration, refreshTimes, timeOfDay } from "./times.js";
 import { showTraffic } from "./traffic.js";
 
-/** Time between two updates, and until a question counts as unanswered. */
+/** Interval between two updates, and timeout of a request. */
 const intervalMs = 2_000;
 const timeoutMs = 5_000;
 
-/** The last answer, and by this page's clock when it came. */
+/** The last response, and when it arrived by this page's clock. */
 let last;
 
 function isDiskLow({ conditions }) {
@@ -40,7 +40,7 @@ function show(status) {
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
 
-/** Shows what a service with a node has besides. */
+/** Shows the additional parts of a service with a node. */
 function showNodeParts({ history, events, traffic, node }, nowMs) {
   for (const part of ["charts", "changes", "traffic"]) find(`#${part}-section`).hidden = node === undefined;
   if (node === undefined) return;
@@ -49,7 +49,7 @@ function showNodeParts({ history, events, traffic, node }, nowMs) {
   showTraffic(traffic);
 }
 
-/** Links the other pages of the same stack. */
+/** Links the other pages of the stack. */
 function showPages({ pages, runbooks }) {
   find("#runbooks").hidden = runbooks !== true;
   find("#pages").hidden = pages.length === 0;
@@ -60,7 +60,7 @@ function showPages({ pages, runbooks }) {
   if (find("#pages").childElementCount !== pages.length) find("#pages").replaceChildren(...links);
 }
 
-/** Says loudly that what is shown is old; it stays, because it is the last that is known. */
+/** Shows a prominent warning that the data is old; the data stays, because it is the latest known. */
 function showStale(why) {
   const retry = `This page retries every ${intervalMs / 1_000} seconds.`;
   const service = last?.status.service ?? "service";
@@ -89,13 +89,13 @@ async function readStatus() {
   return response.json();
 }
 
-/** Why there is no answer, as a person would say it. */
+/** Describes in plain words why there is no response. */
 function words(error) {
   if (error.name === "TimeoutError") return `it did not answer within ${timeoutMs / 1_000} seconds`;
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
 
-/** Reads the status, and shows it; an answer that this page can't show is not taken for a sidecar that is away. */
+/** Reads the status and shows it; a response that this page can't show does not count as an unreachable sidecar. */
 async function update() {
   try {
     const status = await readStatus().catch((error) => showStale(words(error)));
@@ -111,7 +111,7 @@ async function update() {
   }
 }
 
-/** Waits for the next update; a page that is looked at again does not wait. */
+/** Waits for the next update; a page that becomes visible again does not wait. */
 function nextUpdate() {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, intervalMs);

@@ -1,6 +1,6 @@
 import { commandBlock } from "./copy.js";
 
-/** A block's commands or queries, each to be copied alone; one that goes on over lines stays whole. */
+/** Returns a block's commands or queries, each with its own copy button; a multi-line one stays whole. */
 function commandsOf(text) {
   const lines = text.trimEnd().split("\n");
   return lines.some((line) => line === "" || /^\s|\\$/.test(line)) ? [lines.join("\n")] : lines;

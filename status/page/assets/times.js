@@ -1,23 +1,23 @@
 import { element } from "./elements.js";
 
-/** ISO's order of date and time in the reader's own time zone: nobody has to guess at night which number is the month. */
+/** ISO order of date and time in the reader's own time zone: it leaves no doubt which number is the month. */
 const format = (options) => new Intl.DateTimeFormat("sv-SE", options);
 const clock = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const clockMinutes = format({ hour: "2-digit", minute: "2-digit" });
 const day = format({ year: "numeric", month: "2-digit", day: "2-digit" });
 
-/** A time of day; with seconds where they matter. */
+/** Formats a time of day; with seconds where they matter. */
 export function timeOfDay(ms, { seconds }) {
   return (seconds ? clock : clockMinutes).format(ms);
 }
 
-/** A time, with its date when it is not today's. */
+/** Formats a time, with its date unless it is today's. */
 export function moment(ms, nowMs) {
   const today = day.format(ms) === day.format(nowMs);
   return today ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
 }
 
-/** How long something took or has been so, in one unit. */
+/** Formats a duration in one unit. */
 export function duration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 100) return `${seconds} s`;
@@ -27,7 +27,7 @@ export function duration(ms) {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }
 
-/** The same in two units, where each counts: `1 min 15 s`. */
+/** Formats a duration in two units where both matter: `1 min 15 s`. */
 export function longDuration(ms) {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3_600) % 24];
@@ -44,7 +44,7 @@ export function longDuration(ms) {
   return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
-/** A time that {@link refreshTimes} keeps up to date: `at` reads "… ago", `since` reads "for …", `age` is the age alone. */
+/** Creates a time that {@link refreshTimes} keeps up to date: `at` shows "… ago", `since` shows "for …", `age` is the age alone. */
 export function timeElement(iso, kind) {
   return element("time", { datetime: iso, "data-kind": kind });
 }

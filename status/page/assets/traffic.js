@@ -26,7 +26,7 @@ function table({ title, rows }) {
   );
 }
 
-/** Limits whose calls may come again later: those that the tables count as limited. */
+/** Limits whose calls may be retried later: those that the tables count as limited. */
 const comesAgain = new Set(["rate", "concurrency", "memory"]);
 
 function listLimits(verb, rows) {
@@ -36,13 +36,13 @@ function listLimits(verb, rows) {
   return words.length === 0 ? "" : `${verb}: ${words.join("; ")}. `;
 }
 
-/** Who is turned away, and by which limit. */
+/** Describes which callers are rejected, and by which limit. */
 function limitedWords(limited) {
   const [later, never] = [true, false].map((again) => limited.filter(({ limit }) => comesAgain.has(limit) === again));
   return `${listLimits("Limited", later)}${listLimits("Refused", never)}`.trim();
 }
 
-/** Shows the calls of the last minute by method and by tier, and who is limited. */
+/** Shows the calls of the last minute by method and by tier, and the limited tiers. */
 export function showTraffic(traffic) {
   const isQuiet = traffic === undefined || traffic.byMethod.length === 0;
   find("#no-traffic").hidden = !isQuiet;

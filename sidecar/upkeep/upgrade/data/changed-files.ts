@@ -2,21 +2,21 @@ import { lstat, opendir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
-/** A directory or file, and its copy. */
+/** Directory or file, and its copy. */
 type Pair = Readonly<{ from: string; copy: string }>;
 
 const concurrentFiles = 16;
 
 /**
- * Removes from a copy every file whose original may have changed since a time, so that the rest needs no second look.
+ * Removes from a copy every file whose original may have changed since a time, so that the rest needs no second check.
  *
- * A file's size and time of modification prove nothing: a program may write through a mapping, or set the time back. The time of the last change
- * (ctime, inode(7)) can't be set, and each first write to a page that is on the disk sets it.
+ * A file's size and modification time are no evidence: a program may write through a mapping, or set the time back. The change time (ctime,
+ * inode(7)) can't be set, and each first write to a page that is on the disk updates it.
  *
  * @param sinceMs time on the wall clock.
  */
 export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSignal): Promise<void> {
-  // Nothing is removed through a link in the copy: it may lead into the data themselves.
+  // Nothing is removed through a link in the copy: it may lead into the original data.
   if (!(await isRealDirectory(pair.copy))) return rm(pair.copy, { recursive: true, force: true });
   const names: string[] = [];
   const lookAtNames = async () => {
@@ -47,7 +47,7 @@ async function isRealDirectory(path: string): Promise<boolean> {
   return (await lstat(path).catch(skipMissing))?.isDirectory() === true;
 }
 
-/** File systems on a disk of this machine that set the time of change at each first write to a page, by their number (statfs(2)). */
+/** Local disk file systems that update the change time at each first write to a page, by their number (statfs(2)). */
 const reliableFileSystems: ReadonlyMap<number, string> = new Map([
   [0xef53, "ext2, ext3 and ext4"],
   [0x58465342, "XFS"],
@@ -56,8 +56,8 @@ const reliableFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Whether the times of files show which ones have changed. Not on every file system: tmpfs sets none when a mapping is written, a network file system has
- * another clock, and the layers below an overlay are not seen.
+ * Whether file times reliably show changes. Not on every file system: tmpfs doesn't update them on writes to a mapping, a network file
+ * system uses another clock, and the layers below an overlay are invisible.
  */
 export async function showsChanges(path: string): Promise<boolean> {
   return reliableFileSystems.has((await statfs(path)).type);

@@ -9,7 +9,7 @@ import { skipMissing } from "#daemon/skip-missing.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** Values of `--reflink` of `cp` (GNU coreutils) by method; with `rsync`, only for a snapshot that is restored, as nothing writes to it. */
+/** Values for `cp --reflink` (GNU coreutils) by method; with `rsync`, only for restoring a snapshot, which nothing writes to. */
 const reflink: Readonly<Record<SnapshotMethod, string>> = {
   auto: "auto",
   reflink: "always",
@@ -17,23 +17,23 @@ const reflink: Readonly<Record<SnapshotMethod, string>> = {
   rsync: "auto",
 };
 
-/** Most output of `cp` that is kept for a message. */
+/** Max output of `cp` to keep for a message. */
 const outputLimitBytes = 65_536;
 
-/** A copy of the data that could not be made. */
+/** Failure to copy the data. */
 export class CopyFailed extends Error {
   override readonly name = "CopyFailed";
   readonly code = "copy_failed";
 }
 
-/** Options of a copy; `timeoutMs` bounds the copies of all stores together. */
+/** Options of a copy; `timeoutMs` limits the copies of all stores together. */
 export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
 
 /**
- * Copies the directories of a stopped node, with owners, modes, times and holes. A copy gets its name only once all of it is on disk, so
- * one that a kill left half made is recreated.
+ * Copies the directories of a stopped node, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
+ * so a partial one left by a kill is recreated.
  *
- * @throws {CopyFailed} when they can't be copied, and be on disk, within the time.
+ * @throws {CopyFailed} when they can't be copied and synced to disk within the time.
  */
 export async function copyStores(
   stores: readonly UpgradeStore[],
@@ -47,7 +47,7 @@ export async function copyStores(
 const copySetting = "upgrade.copyTimeoutMs";
 
 /**
- * Limits the time for the copies of all data; returns a function that computes the ms left, for a path to name in the error.
+ * Limits the total time for all data copies; returns a function that computes the ms left, and takes a path for the error message.
  *
  * @throws {CopyFailed} from the returned function, once no time is left.
  */
@@ -70,7 +70,7 @@ async function copyStore(
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
-  // A separate name: the copying program of a sidecar that was killed may still be at work.
+  // Unique name: the copying program of a killed sidecar may still be running.
   const part = `${copy}${partEnd}${randomUUID()}`;
   const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
   const timeoutMs = leftMs();
@@ -80,13 +80,13 @@ async function copyStore(
   await namePart(part, copy);
 }
 
-/** Gives a complete copy its name. */
+/** Renames a complete copy to its final name. */
 export async function namePart(part: string, copy: string): Promise<void> {
   await rename(part, copy);
   await syncDirectory(dirname(copy));
 }
 
-/** Syncs a copy to disk within a time limit: the disk may take longer to write than the copying program did to hand it over. */
+/** Syncs a copy to disk within a time limit: the disk may take longer to write than the program took to copy. */
 export async function syncWithin(
   part: string,
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
@@ -101,8 +101,8 @@ export async function syncWithin(
 }
 
 /**
- * Puts the copy of the data in place of the data that the new version left, which are put aside. Two renames; does nothing if the copy is gone,
- * as it was put back before.
+ * Replaces the new version's data with the copy, and moves the former aside. Two renames; does nothing if the copy no longer exists,
+ * because it was restored before.
  */
 export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await isThere(copy))) return;
@@ -115,16 +115,16 @@ export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise
   await syncDirectory(dirname(path));
 }
 
-/** Removes the copy of the data, complete or half made. */
+/** Removes the copy of the data, complete or partial. */
 export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await rm(copy, { recursive: true, force: true });
   await removeParts(copy);
 }
 
-/** Separator in the name of a part, between the copy's name and the part's id. */
+/** Separator in the name of a partial copy, between the copy's name and the part's id. */
 export const partEnd = ".part-";
 
-/** Removes unfinished copies, except for one. */
+/** Removes partial copies, except for one. */
 export async function removeParts(copy: string, kept?: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
@@ -134,12 +134,12 @@ export async function removeParts(copy: string, kept?: string): Promise<void> {
   }
 }
 
-/** Whether anything has this path. */
+/** Whether a path exists. */
 export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(skipMissing)) !== undefined;
 }
 
-/** Finds a name that is free. Another one is needed only if somebody recreated the data directory between the two renames. */
+/** Finds an unused name. Only needed if somebody recreated the data directory between the two renames. */
 export async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;

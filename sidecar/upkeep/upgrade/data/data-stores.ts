@@ -7,20 +7,20 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
 import type { UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** Directory next to the data, on the same disk, in which upgrades work. */
+/** Work directory of upgrades, next to the data on the same disk. */
 const workDirectory = ".gatehouse-upgrade";
 
 const metaPathKey = "chain.startup_config.init_config.meta_path";
 
-/** Directories that an upgrade copies, or why it can't. */
+/** Directories to copy in an upgrade, or why that is impossible. */
 export type FoundStores = Readonly<
   { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
 >;
 
 /**
- * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that it can be put back by a rename.
+ * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that a rename restores it.
  *
- * @param others other directories, which may not lie in the data, because they are not put back with them.
+ * @param others other directories, which must not be inside the data, because they aren't restored with them.
  */
 export async function findStores(
   document: ConfigDocument,
@@ -65,15 +65,18 @@ export async function findStores(
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
 }
 
-/** Formats the name of a store's copy in the directory of an upgrade. */
+/** Formats the name of a store's copy in an upgrade's directory. */
 export function formatCopyName(index: number): string {
   return index === 0 ? "data" : `data-${index + 1}`;
 }
 
-/** Size of the data, free space next to them, and whether the file system clones, so that a copy takes hardly any of it. */
+/** Size of the data, free space next to them, and whether the file system supports cloning, so that a copy takes hardly any space. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
-/** Measures a data directory (`du`) and the free space next to it, and tries whether the file system clones. Undefined if it can't be measured in time. */
+/**
+ * Measures a data directory (`du`) and the free space next to it, and tests whether the file system supports cloning. Undefined if the time
+ * limit is exceeded.
+ */
 export async function measureCopy(
   { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -91,7 +94,7 @@ export async function measureCopy(
   return {
     bytes: Number.parseInt(measured.output, 10),
     freeBytes,
-    // If nothing can be written next to the data, no copy can be made either: the copy itself reports that.
+    // If nothing can be written next to the data, the copy fails too, and reports that itself.
     isCloned: await canClone(dirname(path)).catch(() => false),
   };
 }
@@ -99,14 +102,14 @@ export async function measureCopy(
 type DataBoundsDependencies = Readonly<{
   timeoutMs: number;
   signal: AbortSignal;
-  /** File in which Linux lists the mounts of this process (proc_pid_mountinfo(5)). */
+  /** File that lists the mounts of this process (Linux, proc_pid_mountinfo(5)). */
   mountsPath?: string;
 }>;
 
-/** Most bytes of names of links that are checked: a node's data have few, if any. */
+/** Max bytes of link names to check: a node's data have few links, if any. */
 const linksBytesMax = 1_048_576;
 
-/** Whether a path is a directory or lies in it; both are real paths. Pure. */
+/** Whether a path is a directory or inside it; both are real paths. Pure. */
 function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory + sep);
 }
@@ -116,20 +119,20 @@ export function isWorkPlace(path: string): boolean {
   return basename(dirname(path)) === workDirectory;
 }
 
-/** Finds the real path, to compare with another; returns the path itself if there is nothing. */
+/** Resolves the real path for comparison; returns the path itself if it doesn't exist. */
 export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
 /**
- * Explains why directories of data can't be copied and put back as a whole: another file system is mounted there, or a link leads out of them, to data that
- * the new version would change and nobody would put back. Undefined if they can.
+ * Explains why data directories can't be copied and restored as a whole: another file system is mounted inside, or a link leads out of
+ * them, to data that the new version would change and nothing would restore. Undefined if they can.
  */
 async function explainNotWhole(
   paths: readonly string[],
   { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
 ): Promise<string | undefined> {
-  // Empty on other systems than Linux, where a directory that is a mount is recognised by its device.
+  // Empty on systems other than Linux, where the device identifies a mounted directory.
   const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
@@ -146,7 +149,7 @@ async function explainNotWhole(
     });
     if (!found.ok) return `${path} can't be searched for links that lead out of it: ${found.message}`;
     for (const link of found.output.split("\0").filter(Boolean)) {
-      // A link to nothing leads to no data.
+      // A dangling link leads to no data.
       const target = await realpath(link).catch(() => undefined);
       if (target !== undefined && !paths.some((each) => isInside(target, each))) {
         return `${link} leads out of the data directory ${path}, to ${target}, which is not copied; move that into the data directory`;
@@ -156,12 +159,12 @@ async function explainNotWhole(
   return undefined;
 }
 
-/** Explains why data that are a mount can't be put back. */
+/** Explains why data that are a mount point can't be restored. */
 function explainOwnMount(path: string): string {
   return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
 }
 
-/** Parses the fifth field of each line; separators in it are escaped in octal. Pure. */
+/** Parses the fifth field of each line; separators in it are octal escapes. Pure. */
 function parseMountPoints(table: string): readonly string[] {
   return table
     .split("\n")

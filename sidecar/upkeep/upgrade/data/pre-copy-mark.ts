@@ -8,26 +8,26 @@ import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
-/** Mark of copies that were begun while the node runs and changes its data: their id, and when they were begun. */
+/** Mark of copies started while the node runs and changes its data: their id and start time. */
 const preCopyMark = z.object({
   id: z.string(),
-  /** Wall clock, before the first file was read. */
+  /** Wall clock time before the first file was read. */
   sinceMs: z.number(),
   bootId: z.string().optional(),
   sinceBootMs: z.number(),
-  /** Whether times of files show nothing, because a clock has been set since. */
+  /** Whether file times are unreliable, because a clock was set since. */
   isDoubted: z.boolean().optional(),
 });
 
 export type PreCopyMark = Readonly<z.output<typeof preCopyMark>>;
 
-/** Clocks by which a mark is judged. */
+/** Clocks for judging a mark. */
 export type MarkClocks = Readonly<{ clock: Pick<Clock, "wallMs" | "monotonicMs">; boot: () => BootTime }>;
 
-/** Largest correction of a clock; after one that is larger, times of files show nothing. */
+/** Max clock correction; after a larger one, file times are unreliable. */
 const driftMs = 60_000;
 
-/** Writes the mark of new copies; parts of another mark are not theirs. */
+/** Writes the mark of new copies; parts of another mark don't belong to them. */
 export async function writeMark(directory: string, { clock, boot }: MarkClocks): Promise<PreCopyMark> {
   const { bootId, sinceBootMs } = boot();
   const mark = { id: randomUUID(), sinceMs: clock.wallMs(), ...(bootId === undefined ? {} : { bootId }), sinceBootMs };
@@ -35,10 +35,10 @@ export async function writeMark(directory: string, { clock, boot }: MarkClocks):
   return mark;
 }
 
-/** Most bytes of a mark that are read. */
+/** Max bytes of a mark to read. */
 const markBytes = 65_536;
 
-/** Reads the mark of the copies that were begun in a directory; undefined if there is none, or it is invalid. */
+/** Reads the mark of the copies started in a directory; undefined if it is missing or invalid. */
 export async function readMark(directory: string): Promise<PreCopyMark | undefined> {
   try {
     const { bytes } = await readRegularFile(locateMark(directory), markBytes);
@@ -48,19 +48,19 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
   }
 }
 
-/** Marks the times of files as showing nothing from now on: a clock that was set may be set back, and look right then. */
+/** Marks file times as unreliable from now on: a clock that was changed may be changed back, and then look right. */
 export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
   await replaceFile(locateMark(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }
 
-/** Removes the mark, so that parts copied under it are not used. */
+/** Removes the mark, so that parts copied under it aren't used. */
 export async function removeMark(directory: string): Promise<void> {
   await rm(locateMark(directory), { force: true });
 }
 
 /**
- * Whether the times of files can still be compared with a mark: after a reboot a copy may lack data that never reached the disk, and after a clock was set,
- * changed files may have any time. Pure except for the clocks.
+ * Whether file times are still comparable with a mark: after a reboot a copy may lack data that never reached the disk, and after a clock
+ * was set, changed files may have any time. Pure except for the clocks.
  */
 export function isComparable(
   { bootId, sinceMs, sinceBootMs, isDoubted }: PreCopyMark,

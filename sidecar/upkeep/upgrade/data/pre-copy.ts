@@ -16,33 +16,31 @@ import {
 } from "./pre-copy-mark.ts";
 import { endWritersOf, syncFileSystem, runRsync } from "./rsync.ts";
 
-/**
- * Options of copies by rsync; `timeoutMs` bounds all of them together. A change up to `marginMs` before the first file was read counts as one after it.
- */
+/** Options of copies by rsync; `timeoutMs` limits all of them together. A change up to `marginMs` before the first file was read counts as a later one. */
 export type PreCopyOptions = Readonly<{ timeoutMs: number; marginMs?: number; signal: AbortSignal }>;
 
 type PreCopied = Pick<UpgradeRecord, "stores" | "directory">;
 
 type Limit = Readonly<{ leftMs: (path: string) => number; setting: string; marginMs: number; signal: AbortSignal }>;
 
-/** More than the difference between the clocks of a disk and the machine, and than the time that the kernel keeps a page before writing it. */
+/** Exceeds the clock difference between a disk and the machine, and the time that the kernel delays writing a page. */
 const usualMarginMs = 600_000;
 
-/** Most passes over a running node's data until rsync succeeds, vanished files aside: a file may be cut short while it is read. */
+/** Max rsync runs over a running node's data until one succeeds, apart from vanished files: a file may be truncated while it is read. */
 const passesMax = 3;
 
 /** Interval of the check whether copying is still safe. */
 const lookAgainMs = 5_000;
 
-/** Free space that is left to the node while its data are copied: this share of the file system, but at most this many bytes. */
+/** Free space to leave for the node while its data are copied: this share of the file system, but at most this many bytes. */
 const keptShare = 0.02;
 const keptBytesMax = 10 * 2 ** 30;
 
 /**
- * Begins to copy the directories of a running node, into parts that {@link finishCopies} completes. Goes on with the parts of an earlier
- * sidecar if they can be used.
+ * Starts copying the directories of a running node, into parts that {@link finishCopies} completes. Continues with an earlier sidecar's
+ * parts if they are usable.
  *
- * @throws {CopyFailed} when they can't be copied within the time, or the disk gets full.
+ * @throws {CopyFailed} when they can't be copied within the time, or the disk fills up.
  */
 export async function copyRunningStores(
   record: PreCopied,
@@ -72,7 +70,7 @@ export async function copyRunningStores(
   }
 }
 
-/** Goes on with the copies of an earlier sidecar, or starts over. Processes that still copy for that sidecar are ended. */
+/** Continues an earlier sidecar's copies, or starts over. Kills processes that still copy for that sidecar. */
 async function beginCopies(
   { stores, directory }: PreCopied,
   signal: AbortSignal,
@@ -93,11 +91,11 @@ async function copyRunningStore(
   { leftMs, setting, marginMs, signal }: Limit,
 ): Promise<void> {
   const part = locatePart(copy, mark);
-  // From here on, the first write to a page sets its file's time of change, even if the page was already written before and not yet saved.
+  // From here on, the first write to a page updates its file's change time, even if the page was already dirty before.
   const unflushed = await syncFileSystem(path, { timeoutMs: leftMs(path), signal });
   if (unflushed !== undefined) throw new CopyFailed(`${path} could not be copied: ${unflushed}`);
   for (let passes = 1; ; passes += 1) {
-    // This not only saves the second look: a large changed file would need its space twice.
+    // This not only avoids the second check: a large changed file would need its space twice.
     await removeChanged({ from: path, copy: part }, mark.sinceMs - marginMs, signal);
     const timeoutMs = leftMs(path);
     const result = await runRsync({ from: path, to: part, isLow: true, comparesContent: false, timeoutMs, signal });
@@ -110,7 +108,7 @@ async function copyRunningStore(
   await syncWithin(part, { withinMs: leftMs(path), setting, signal });
 }
 
-/** Finds why copying has to end; undefined if it may go on. A clock that was set is noted at once, because it may be set back. */
+/** Finds why copying must stop; undefined if it may continue. Records a changed clock at once, because it may be changed back. */
 async function findTrouble(
   { stores, directory }: PreCopied,
   mark: PreCopyMark,
@@ -127,10 +125,10 @@ async function findTrouble(
 }
 
 /**
- * Completes the copies of a stopped node's directories: files that may have changed since their part was begun are copied again, and files in
- * doubt are compared byte by byte. A copy gets its name only once all of it is on disk.
+ * Completes the copies of a stopped node's directories: recopies files that may have changed since their part was started, and compares
+ * doubtful files byte by byte. A copy gets its final name only once all of it is on disk.
  *
- * @throws {CopyFailed} when they can't be copied, and be on disk, within the time.
+ * @throws {CopyFailed} when they can't be copied and synced to disk within the time.
  */
 export async function finishCopies(
   record: PreCopied,
@@ -171,14 +169,14 @@ async function finishCopy(
   await namePart(part, copy);
 }
 
-/** Ends the copying processes that earlier sidecars left; returns whether processes can be seen. */
+/** Kills the copying processes left by earlier sidecars; returns whether processes are visible. */
 async function endWriters(stores: readonly UpgradeStore[], signal: AbortSignal): Promise<boolean> {
   let isSeen = true;
   for (const { copy } of stores) isSeen = (await endWritersOf(`${copy}${partEnd}`, signal)) && isSeen;
   return isSeen;
 }
 
-/** Locates the part that holds a copy until it is complete. */
+/** Returns the path of the part that contains a copy until it is complete. */
 function locatePart(copy: string, { id }: PreCopyMark): string {
   return `${copy}${partEnd}${id}`;
 }

@@ -9,15 +9,15 @@ import { unpackArchive } from "../../../restore/unpack-archive.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
 import { copyStores, findFreeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
 
-/** Most bytes that an archive may unpack to, as for `gatehouse restore`. */
+/** Max unpacked bytes of an archive, as for `gatehouse restore`. */
 const limitBytes = 8_796_093_022_208;
 const progressMs = 10_000;
 
 /**
- * Copies a snapshot next to the data that it will replace: a directory by copying, a tar archive by unpacking. A copy gets its name only
- * once all of it is on disk.
+ * Copies a snapshot next to the data that it will replace: a directory by copying, a tar archive by unpacking. A copy gets its final name
+ * only once all of it is on disk.
  *
- * @throws {Error} when it can't be made; the message says why.
+ * @throws {Error} when it fails; the message has the reason.
  */
 export async function copySnapshot(
   { stores, restoredFrom = [] }: Pick<UpgradeRecord, "stores" | "restoredFrom">,
@@ -46,7 +46,7 @@ async function unpackSnapshot(
   await clearTree(place);
   await unpackArchive({ archive: { strip: 0, limitBytes }, progressMs }, place, { log, signal: ends });
   await syncTree(tree, ends);
-  // A published snapshot has the directory that it replaces, and nothing next to it.
+  // A published snapshot contains only the directory that it replaces.
   const top = basename(path);
   const names = await readdir(tree);
   const isInside = names.every((name) => name === top);
@@ -59,7 +59,7 @@ async function unpackSnapshot(
   await syncDirectory(dirname(copy));
 }
 
-/** Puts the data from before a restore back, if they were put aside; the restored data, which may have been written to, are left next to them. */
+/** Restores the data from before a restore, if they were moved aside; leaves the restored data, which may have been written to, next to them. */
 export async function revertRestore(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);

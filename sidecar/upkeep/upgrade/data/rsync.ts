@@ -4,33 +4,36 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
-/** Most output of rsync that is kept for a message. */
+/** Max output of rsync to keep for a message. */
 const outputLimitBytes = 65_536;
 
-/** Time that a program that only describes itself may take, and a killed process to be gone. */
+/** Time limit for a program that only prints its own description, and for a killed process to exit. */
 const briefMs = 10_000;
 
-/** Exit status of rsync if files vanished while it read (rsync(1), EXIT VALUES). */
+/** Exit status of rsync if files vanished during the run (rsync(1), EXIT VALUES). */
 const vanishedStatus = 24;
 
-/** Options that keep the same as `cp -a`: hard links, ACLs, extended attributes and holes, and owners by number. Files that the data no longer have are deleted. */
+/**
+ * Options that preserve the same as `cp -a`: hard links, ACLs, extended attributes and holes, and numeric owners. Deletes files that the
+ * source no longer has.
+ */
 const copies = ["-aHAXS", "--numeric-ids", "--delete", "--force"] as const;
 
 export type RsyncOptions = Readonly<{
   from: string;
   to: string;
-  /** Whether other processes get the disk and the processor first. */
+  /** Whether other processes get disk and CPU priority. */
   isLow: boolean;
-  /** Whether files of the same size are compared by content; else files with the same size and modification time count as the same. */
+  /** Whether to compare files of the same size by content; otherwise files with the same size and modification time count as equal. */
   comparesContent: boolean;
   timeoutMs: number;
   signal: AbortSignal;
 }>;
 
-/** Result of rsync; `vanished`: files were removed while it read. */
+/** Result of rsync; `vanished`: files were removed during the run. */
 export type RsyncResult = Readonly<{ ok: true; vanished: boolean } | { ok: false; isLate: boolean; why: string }>;
 
-/** Makes one directory like another. The signal ends it at once, with all its processes. */
+/** Mirrors one directory to another. The signal kills it at once, with all its processes. */
 export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   const { from, to, isLow, comparesContent, timeoutMs, signal } = options;
   const compares = comparesContent ? ["--checksum"] : [];
@@ -45,7 +48,7 @@ export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   return { ok: false, isLate: reason === "TimedOut", why };
 }
 
-/** Finds the installed commands that give other processes the disk (ioprio_set(2), idle) and the processor first. */
+/** Finds the installed commands that give other processes disk (ioprio_set(2), idle) and CPU priority. */
 async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   for (const command of [
@@ -57,7 +60,7 @@ async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> 
   return found;
 }
 
-/** Explains why there is no rsync that copies data faithfully, and what to do; undefined if there is one. */
+/** Explains why no rsync that copies data faithfully is available, and the remedy; undefined if there is one. */
 export async function explainNoRsync(signal: AbortSignal): Promise<string | undefined> {
   const version = await runBriefly(["rsync", "--version"], signal);
   const install = "install rsync (apt install rsync, dnf install rsync), or set upgrade.snapshot to auto";
@@ -72,7 +75,7 @@ export async function explainNoRsync(signal: AbortSignal): Promise<string | unde
   return `upgrade.snapshot is rsync, and the one on the sidecar's PATH does not keep all that cp -a does (${lacks?.[0] ?? "it is another program"}); ${install}`;
 }
 
-/** Waits until all writes to the file system of a path are on its disk (sync(1), `-f`); returns why not if that fails. */
+/** Waits until all writes to a path's file system are on disk (sync(1), `-f`); returns the reason on failure. */
 export async function syncFileSystem(
   path: string,
   { timeoutMs, signal }: Pick<RsyncOptions, "timeoutMs" | "signal">,
@@ -83,10 +86,10 @@ export async function syncFileSystem(
 }
 
 /**
- * Ends the processes that a killed sidecar left copying to paths with a prefix: they would write there later. Returns whether the processes of
- * this machine can be seen at all.
+ * Kills the processes of a killed sidecar that still copy to paths with a prefix: they would write there later. Returns whether this
+ * machine's processes are visible at all.
  *
- * @throws {Error} when a process does not end.
+ * @throws {Error} when a process doesn't exit.
  */
 export async function endWritersOf(prefix: string, signal: AbortSignal): Promise<boolean> {
   const end = async () => {
@@ -104,10 +107,13 @@ export async function endWritersOf(prefix: string, signal: AbortSignal): Promise
   throw new Error(`process ${left.join(", ")} still copies to ${prefix}… and can't be ended; end it by hand`);
 }
 
-/** Names of the programs that copy here. */
+/** Names of the copying programs used here. */
 const copiers: ReadonlySet<string> = new Set(["rsync", "cp"]);
 
-/** Finds the processes that copy to a path with the prefix; undefined if processes can't be seen (not on Linux). Those that only read there are somebody else's. */
+/**
+ * Finds the processes that copy to a path with the prefix; undefined if processes are invisible (not on Linux). Processes that only read
+ * there aren't the sidecar's.
+ */
 async function findCopiers(prefix: string): Promise<readonly number[] | undefined> {
   const names = await readdir("/proc").catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);

@@ -4,12 +4,12 @@ import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
 import { formatCopyName, measureCopy, isWorkPlace } from "./data-stores.ts";
 
-/** Source of the data of each store, or why there is none. */
+/** Source of each store's data, or why there is none. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
 
 /**
- * Finds a snapshot: the copy that the last upgrade kept, a directory of such a copy, a directory with the node's data, or a tar archive of that. Returns
- * real paths, one for each store.
+ * Finds a snapshot: the copy retained by the last upgrade, a directory of such a copy, a directory with the node's data, or a tar archive
+ * of it. Returns real paths, one per store.
  */
 export async function findSnapshot(
   requested: string | undefined,
@@ -17,7 +17,7 @@ export async function findSnapshot(
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
   if (requested === undefined && last?.restoredFrom?.every((path) => isWorkPlace(dirname(path))) === true) {
-    // The copy that the last restore was made from is still there, unless somebody has removed it.
+    // The copy that the last restore was made from still exists, unless somebody removed it.
     return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
   }
   const source = requested ?? (last === undefined ? undefined : listUpgradeDirectories(last)[0]);
@@ -49,7 +49,7 @@ export async function findSnapshot(
 const noneKept =
   "no upgrade has kept a copy of the data (upgrade.keepSnapshot); name a directory or a tar archive with them";
 
-/** Finds the real path; undefined if there is nothing. */
+/** Resolves the real path; undefined if it doesn't exist. */
 async function findPath(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
@@ -72,7 +72,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   return `${source} is the directory of an upgrade that holds no copy of the data (${formatCopyName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
-/** Finds why there is no room for the restored data, next to the data that they replace. An archive may unpack to more. */
+/** Finds why there isn't enough space for the restored data, next to the data that they replace. An archive may unpack to more. */
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
@@ -80,7 +80,7 @@ export async function findNoRoom(
     timeoutMs: number;
     signal: AbortSignal;
     mayClone: boolean;
-    /** Whether an archive needs as much room as the data that it replaces, because nobody looks on. */
+    /** Whether an archive is assumed to need as much space as the data that it replaces, because no operator supervises it. */
     asData?: boolean;
   }>,
 ): Promise<readonly string[]> {
@@ -111,7 +111,7 @@ async function measureUnpacked(
   return data && { bytes: Math.max(size, data.bytes), isCloned: false };
 }
 
-/** Identifies a snapshot, to distinguish it from a later one under the same name. */
+/** Identifies a snapshot, to distinguish it from a later one at the same path. */
 export async function identifySnapshot(sources: readonly string[]): Promise<string> {
   const found = sources.map(async (path) => {
     const seen = await stat(path);
