@@ -24,18 +24,18 @@ export type OfferView = Readonly<{
 }>;
 
 /** Limits to check offers against, the known decimals of their tokens, and a reader for token symbols. */
-export type OfferLook = Readonly<{
+export type OfferCheck = Readonly<{
   limits: PaymentLimits;
   tokens: TokenReader | undefined;
   onEvent: (event: PaymentEvent) => void;
 }>;
 
 /** Returns a view of every offer of a server, with the token symbol read from the chain. */
-export function viewOffers({ accepts }: PaymentRequired, look: OfferLook): Promise<readonly OfferView[]> {
+export function viewOffers({ accepts }: PaymentRequired, look: OfferCheck): Promise<readonly OfferView[]> {
   return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
 }
 
-async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }: OfferLook): Promise<OfferView> {
+async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }: OfferCheck): Promise<OfferView> {
   const { scheme, network, asset, payTo, amount, maxTimeoutSeconds } = offer;
   const decimals = findDecimals(offer, limits);
   const isKnown = decimals !== undefined && /^\d{1,78}$/.test(amount);

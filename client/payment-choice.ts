@@ -2,10 +2,10 @@ import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { formatAmount, decimalsMax, toUnits, type TokenAmount } from "#x402/money.ts";
-import type { TokenPlace } from "./token-reader.ts";
+import type { TokenLocation } from "./token-reader.ts";
 
 /** Token that may be spent. Its decimals are never taken from the server being paid. */
-export type AllowedAsset = TokenPlace & Readonly<{ decimals?: number }>;
+export type AllowedAsset = TokenLocation & Readonly<{ decimals?: number }>;
 
 /** Limits of one payment. */
 export type PaymentLimits = Readonly<{
@@ -107,7 +107,7 @@ function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {
 }
 
 /** Client's reasons for not paying. Nothing was signed. */
-export type RefusalCode =
+export type RejectionCode =
   | "no_allowed_offer"
   | "over_payment_cap"
   | "over_total_cap"
@@ -117,9 +117,9 @@ export type RefusalCode =
 /** Offer that exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
 export class PaymentRefusedError extends Error {
   override readonly name = "PaymentRefusedError";
-  readonly code: RefusalCode;
+  readonly code: RejectionCode;
 
-  constructor(code: RefusalCode, message: string) {
+  constructor(code: RejectionCode, message: string) {
     super(message);
     this.code = code;
   }

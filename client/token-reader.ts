@@ -2,7 +2,7 @@ import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, 
 import { decimalsMax } from "#x402/money.ts";
 
 /** Location of a token's contract. */
-export type TokenPlace = Readonly<{
+export type TokenLocation = Readonly<{
   /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
   network: string;
   /** The token's contract, 0x and 40 hexadecimal digits. */
@@ -17,12 +17,12 @@ export class TokenReadError extends Error {
 
 /** Reads tokens from a chain. Every method throws {@link TokenReadError} if the chain returns no usable response. */
 export type TokenReader = Readonly<{
-  decimals(token: TokenPlace): Promise<number>;
-  symbol(token: TokenPlace): Promise<string>;
+  decimals(token: TokenLocation): Promise<number>;
+  symbol(token: TokenLocation): Promise<string>;
   /** Balance of an account, in smallest units. */
-  balanceOf(token: TokenPlace, account: string): Promise<bigint>;
+  balanceOf(token: TokenLocation, account: string): Promise<bigint>;
   /** Returns whether the token has used the authorization with that nonce (EIP-3009, `authorizationState`). */
-  hasTaken(token: TokenPlace, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
+  hasTaken(token: TokenLocation, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
 }>;
 
 const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
@@ -44,7 +44,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   const { host } = new URL(rpcUrl);
 
   async function query<T>(
-    { network, address }: TokenPlace,
+    { network, address }: TokenLocation,
     what: string,
     call: (at: Address) => Promise<T>,
   ): Promise<T> {

@@ -1,10 +1,10 @@
 import type { PaymentEvent } from "./payment-event.ts";
 import { toPlainText } from "./plain-text.ts";
-import { TokenReadError, type TokenPlace, type TokenReader } from "./token-reader.ts";
+import { TokenReadError, type TokenLocation, type TokenReader } from "./token-reader.ts";
 
 /** Reads a token's symbol from its contract, as one line of plain text; returns null and emits an event if the chain does not respond. */
 export async function readSymbol(
-  token: TokenPlace,
+  token: TokenLocation,
   { tokens, onEvent }: Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>,
 ): Promise<string | null> {
   try {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { FairPlaces } from "./fair-places.ts";
+import { FairSlots } from "./fair-places.ts";
 
 it("says who has too many: the caller while some are free, all when none is", () => {
-  const places = new FairPlaces(20);
+  const places = new FairSlots(20);
   const enter = (caller: string) => {
     const entry = places.enter(caller);
     return entry.ok ? entry.place : entry.full;

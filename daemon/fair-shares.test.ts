@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { FairShares, type SharedPlace } from "./fair-shares.ts";
+import { FairShares, type SharedLocation } from "./fair-shares.ts";
 
 const places = 64;
 
 /** Callers who take what they may, by turns, until none may have more: how many each has. */
 function greedy(callers: readonly string[]) {
-  const shares = new FairShares<SharedPlace>(places);
-  const taken = new Map<string, SharedPlace[]>(callers.map((caller) => [caller, []]));
+  const shares = new FairShares<SharedLocation>(places);
+  const taken = new Map<string, SharedLocation[]>(callers.map((caller) => [caller, []]));
   const takers = () => callers.filter((caller) => shares.mayAcquire(caller));
   const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
   for (let next = takers(); next.length > 0 && all() < places; next = takers()) {
@@ -44,7 +44,7 @@ it("lets callers have more again when others give back", () => {
 });
 
 it("gives one caller all of few", () => {
-  const shares = new FairShares<SharedPlace>(4);
+  const shares = new FairShares<SharedLocation>(4);
   for (let taken = 0; taken < 4; taken += 1) {
     expect(shares.mayAcquire("a")).toBe(true);
     shares.acquire({}, "a");

@@ -4,7 +4,7 @@ import { KeyCounts } from "./key-counts.ts";
 const sharePerFree = 3;
 
 /** A slot (a connection, an in-flight call), marked with its caller's index in the slot counts. */
-export type SharedPlace = { share?: number | undefined };
+export type SharedLocation = { share?: number | undefined };
 
 /**
  * Slots shared by callers, counted per caller. A caller with more than three times as many slots as are free gets no more: a single caller
@@ -12,7 +12,7 @@ export type SharedPlace = { share?: number | undefined };
  * responses to others. (The threshold follows Choudhury and Hahne's for buffers shared by queues, "Dynamic queue length thresholds for
  * shared-memory packet switches", 1998.)
  */
-export class FairShares<Place extends SharedPlace> {
+export class FairShares<Place extends SharedLocation> {
   readonly #places: number;
   readonly #byCaller = new KeyCounts();
   #taken = 0;

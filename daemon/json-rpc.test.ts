@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAnswer, readAnswers, writeCall, writeCalls } from "./json-rpc.ts";
+import { readAnswer, readResponses, writeCall, writeCalls } from "./json-rpc.ts";
 
 const error = { code: -32_601, message: "no such method" };
 
@@ -66,7 +66,7 @@ describe("the answers to a batch", () => {
       { id: 2, result: "c" },
       { id: 0, error },
     ]);
-    const read = readAnswers(text);
+    const read = readResponses(text);
     expect(read?.ok === true && [...read.byPlace]).toEqual([
       [2, { ok: true, result: "c" }],
       [0, { ok: false, error }],
@@ -74,10 +74,10 @@ describe("the answers to a batch", () => {
   });
 
   it("may be one refusal of all", () => {
-    expect(readAnswers(JSON.stringify({ jsonrpc: "2.0", id: null, error }))).toEqual({ ok: false, error });
+    expect(readResponses(JSON.stringify({ jsonrpc: "2.0", id: null, error }))).toEqual({ ok: false, error });
   });
 
   it.each(["", "busy", "[7]", '{"id":"0","result":1}', '[{"result":1}]'])("are not %j", (text) => {
-    expect(readAnswers(text)).toBeUndefined();
+    expect(readResponses(text)).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] 
 export type JsonRpcFailure = Readonly<{ code: number; message: string; data?: unknown }>;
 
 /** An endpoint's response to a call. */
-export type JsonRpcAnswer = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
+export type JsonRpcResponse = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
 
 /** Id of a single call. */
 const loneId = 1;
@@ -30,8 +30,8 @@ const response = z.object({ id: z.unknown().optional(), result: z.unknown().opti
 const placed = response.extend({ id: z.number() });
 
 /** Text received for a call: its response, or what else it is; `words` describe the expected and the received id. */
-export type ReadAnswer = Readonly<
-  | { kind: "answer"; answer: JsonRpcAnswer }
+export type ReadResponse = Readonly<
+  | { kind: "answer"; answer: JsonRpcResponse }
   | { kind: "not-json" | "not-json-rpc" }
   | { kind: "another-id"; words: string }
 >;
@@ -40,7 +40,7 @@ export type ReadAnswer = Readonly<
  * Parses the response to a call that `writeCall` wrote without an id. A response with another id belongs to another request (section 5); an
  * error may lack an id if the endpoint could not read the request's.
  */
-export function readAnswer(text: string): ReadAnswer {
+export function readAnswer(text: string): ReadResponse {
   const json = parseJson(text);
   if (json === undefined) return { kind: "not-json" };
   const read = response.safeParse(json);
@@ -55,15 +55,15 @@ export function readAnswer(text: string): ReadAnswer {
 }
 
 /** The responses to a request by call index, or the single error that rejects all of it. */
-export type JsonRpcAnswers = Readonly<
-  { ok: true; byPlace: ReadonlyMap<number, JsonRpcAnswer> } | { ok: false; error: JsonRpcFailure }
+export type JsonRpcResponses = Readonly<
+  { ok: true; byPlace: ReadonlyMap<number, JsonRpcResponse> } | { ok: false; error: JsonRpcFailure }
 >;
 
 /**
  * Parses the response to what `writeCalls` wrote; a batch's responses may arrive in any order, and may be incomplete. Undefined for text
  * that is neither responses nor an error for the whole request.
  */
-export function readAnswers(text: string): JsonRpcAnswers | undefined {
+export function readResponses(text: string): JsonRpcResponses | undefined {
   const json = parseJson(text);
   const answers = z.array(placed).safeParse(Array.isArray(json) ? json : [json]);
   if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, toAnswer(each)])) };
@@ -71,7 +71,7 @@ export function readAnswers(text: string): JsonRpcAnswers | undefined {
   return refusal.success ? { ok: false, error: refusal.data.error } : undefined;
 }
 
-function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcAnswer {
+function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcResponse {
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 

@@ -1,8 +1,8 @@
-import { KeyPlaces } from "./key-places.ts";
+import { KeyLocations } from "./key-places.ts";
 
 /** Counts by key. Only keys with a count above 0 have an index, which doesn't change until the count is 0. */
 export class KeyCounts {
-  readonly #places = new KeyPlaces();
+  readonly #places = new KeyLocations();
   readonly #counts: number[] = [];
   readonly #free: number[] = [];
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { KeyPlaces } from "./key-places.ts";
+import { KeyLocations } from "./key-places.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
 /** Keys of few lengths, among them some that differ only where a long key is not looked at: they have one hash. */
@@ -13,7 +13,7 @@ const anyKey = fc.oneof(
 it("finds each key's place, whichever keys came and went", () => {
   fc.assert(
     fc.property(fc.array(anyKey, { maxLength: 300 }), (keys) => {
-      const places = new KeyPlaces();
+      const places = new KeyLocations();
       const expected = new Map<string, number>();
       const free = Array.from({ length: 100 }, (_, place) => place).toReversed();
       for (const key of keys) {
@@ -36,7 +36,7 @@ it("finds each key's place, whichever keys came and went", () => {
 });
 
 it("keeps nothing of a text that a part of a key was cut from", () => {
-  const places = new KeyPlaces();
+  const places = new KeyLocations();
   const textBytes = 16_384;
   const keys = 1_000;
   const before = measureHeap();

@@ -20,7 +20,7 @@ let lastHash = seed;
  *
  * Keys are stored uncopied. A key sliced from a text keeps the whole text in memory, a concatenated one does not.
  */
-export class KeyPlaces {
+export class KeyLocations {
   readonly #keys: string[] = [];
   readonly #hashes: number[] = [];
   /** Pairs of a key's hash and its place plus one; 0 marks a free slot. */

@@ -153,7 +153,7 @@ function followExec({
 }
 
 /** Response as sent to a caller. */
-export type ShownAnswer = Readonly<Record<string, unknown>>;
+export type DisplayedResponse = Readonly<Record<string, unknown>>;
 
 /** Max characters of the engine's error text sent to a caller. */
 const messageMax = 500;
@@ -161,7 +161,7 @@ const messageMax = 500;
 const failure = z.object({ message: z.string().transform((text) => text.slice(0, messageMax)) });
 
 /** Fields of each JSON response that callers get: those that the sidecar needs, never the container's environment, mounts or labels. */
-const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>>> = {
+const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<DisplayedResponse>>>> = {
   inspect: z.object({ State: z.object({ Status: z.string(), Running: z.boolean(), StartedAt: z.string() }) }),
   "exec-create": z.object({ Id: z.string().regex(/^[0-9a-f]{12,64}$/) }),
   "exec-inspect": z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() }),
@@ -171,7 +171,7 @@ const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<ShownAnswer>>
  * Filters an engine response down to what a caller may see (Engine API: ContainerInspect, ContainerExec, ExecInspect; ErrorResponse from
  * status 400 on). Returns undefined for a response of any other shape, which is never sent to a caller.
  */
-export function showAnswer(kind: EngineCall["kind"], status: number, text: string): ShownAnswer | undefined {
+export function showResponse(kind: EngineCall["kind"], status: number, text: string): DisplayedResponse | undefined {
   const schema = status < 400 ? shown[kind] : failure;
   return schema?.safeParse(parseJson(text)).data;
 }

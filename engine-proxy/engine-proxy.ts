@@ -9,11 +9,11 @@ import {
 import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
-import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { startListening } from "#daemon/http/listening-sockets.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
-import { showAnswer, decideEngineCall, type EngineCall } from "./engine-call.ts";
+import { showResponse, decideEngineCall, type EngineCall } from "./engine-call.ts";
 import { createCallLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
@@ -88,7 +88,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   server.maxConnections = connectionsPerRequest * requestsInFlight;
   const { socketPath } = settings.listen;
   if (existsSync(socketPath)) rmSync(socketPath);
-  await beginListening(server, { path: socketPath });
+  await startListening(server, { path: socketPath });
   chmodSync(socketPath, 0o660);
   return { socketPath, [Symbol.asyncDispose]: () => close(server) };
 }
@@ -155,7 +155,7 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   await answerFromEngine(proxy, decision.call, response);
 }
 
-/** Sends the call to the engine and responds with what the caller may see: a program's output is streamed, everything else filtered ({@link showAnswer}). */
+/** Sends the call to the engine and responds with what the caller may see: a program's output is streamed, everything else filtered ({@link showResponse}). */
 async function answerFromEngine(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const answer = await passOnCall(proxy, call, response);
   const status = answer.statusCode ?? 502;
@@ -171,7 +171,7 @@ async function answerFromEngine(proxy: Proxy, call: EngineCall, response: Server
     response.writeHead(status).end();
     return;
   }
-  const shown = isTruncated ? undefined : showAnswer(call.kind, status, new TextDecoder().decode(bytes));
+  const shown = isTruncated ? undefined : showResponse(call.kind, status, new TextDecoder().decode(bytes));
   if (shown === undefined) {
     refuse(response, 502, `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`);
     return;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
+import { errorBody, type Api, type ApiResponse, type ApiOperation } from "#daemon/http/open-api.ts";
 
 const requirements = z.object({
   scheme: z.string(),
@@ -41,7 +41,7 @@ const settlement = z.object({
   errorMessage: z.string().optional(),
 });
 
-const refusals: Readonly<Record<number, ApiAnswer>> = {
+const refusals: Readonly<Record<number, ApiResponse>> = {
   400: { description: "Not the shape of a payment; the path of what is wrong", body: errorBody },
   401: { description: "The API key is missing or wrong", body: errorBody },
   413: { description: "The body is too large", body: errorBody },

@@ -6,7 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
 import type { Caller } from "./callers/caller.ts";
-import type { CallPlace } from "./chain/call-lines.ts";
+import type { CallLocation } from "./chain/call-lines.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch, type ChainWatch } from "./chain/chain-watch.ts";
@@ -131,7 +131,7 @@ export async function createFacilitator(
     { ...settlement, entriesMax: settlement.inFlightMax },
     { signer: signer.address, monotonicMs },
   );
-  const checkFrom = (payment: SignedPayment, place: CallPlace) =>
+  const checkFrom = (payment: SignedPayment, place: CallLocation) =>
     checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
   const check = async (payment: SignedPayment, { waiting }: Caller) => {
     requireFundedSigner(watch);

@@ -5,7 +5,7 @@ import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import { readHeldBody } from "#daemon/http/held-body.ts";
 import { toAddressKey } from "#daemon/http/proxies/client-address.ts";
-import { formatTraceFacts } from "#daemon/http/request-trace.ts";
+import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
@@ -82,7 +82,7 @@ async function answer(
     return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
   } catch (error) {
     const { status, message } = describeError(error);
-    const of = { operation, ...formatTraceFacts(request) };
+    const of = { operation, ...formatTraceInfo(request) };
     if (error instanceof ChainError)
       lines.warn({ event: "verdict-without-chain", problem: message, ...of }, "the chain gave no verdict");
     else if (error instanceof StoreError)

@@ -11,7 +11,7 @@ import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { readApiKeys, refuseServingAnybody } from "./callers/api-keys.ts";
+import { readApiKeys, rejectServingAnyone } from "./callers/api-keys.ts";
 import { boundVerifications } from "./callers/verification-bound.ts";
 import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
@@ -24,7 +24,7 @@ import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
-    refuseServingAnybody(settings);
+    rejectServingAnyone(settings);
     const { listen, apiKeys } = settings;
     const { monotonicMs } = systemClock;
     const audit = createAuditLog(log);

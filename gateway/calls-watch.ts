@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pause as realPause, poll, type Pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { CallHistory, sumCalls, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
@@ -34,7 +34,7 @@ export type CallsWatchDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-const watchedLook: WatchedLook = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
+const watchedLook: WatchedCheck = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
 
 /**
  * Sets `CallsSucceeding` from the outcomes of the calls of the last minute, or of the last ten minutes if there were few; stops on the
@@ -53,7 +53,7 @@ export async function watchCalls(
   };
   const failed = (error: unknown) => {
     clear();
-    reportFailedLook(watchedLook, error, board);
+    reportFailedCheck(watchedLook, error, board);
   };
   await poll(
     { name: "calls", failed, intervalMs, signal },

@@ -147,7 +147,7 @@ export function tooManySubscriptions(limit: number): RpcError {
 }
 
 /** Returns the error for a caller that already started `limit` of the gateway's subscriptions at the node. */
-export function tooManyUpstreamSubscriptionsOfCaller(limit: number): RpcError {
+export function callerUpstreamSubscriptionLimit(limit: number): RpcError {
   const message = `more than ${limit} different subscriptions of one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
 }

@@ -5,7 +5,7 @@ import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
-import { createAnswerCache, type AnswerCache } from "./reads/cache/answer-cache.ts";
+import { createResponseCache, type ResponseCache } from "./reads/cache/answer-cache.ts";
 import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { createCallHandler } from "./calls/call-handler.ts";
@@ -85,7 +85,7 @@ export async function startGateway(
   const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
   const head = createHead(settings.head, { now, wallClock: Date.now });
-  const cache = createAnswerCache(settings.cache);
+  const cache = createResponseCache(settings.cache);
   const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: createGapCounter(metrics), log, now, turns }),
@@ -161,7 +161,7 @@ type Shown = Readonly<{
   gate: LoadGate;
   memory: MemoryBudget;
   upstream: Node;
-  cache: AnswerCache;
+  cache: ResponseCache;
   listeners: Listeners;
   head: Head;
 }>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { NodeFacts } from "#health/node-health.ts";
+import type { NodeInfo } from "#health/node-health.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import { judgeNodeFitness } from "./guarded-node.ts";
 
@@ -8,7 +8,7 @@ const stalled = { reason: "Stalled", message: "Stalled." } as const;
 const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const clock = { monotonicMs: () => 10_000, wallMs: () => 0 };
 
-test.each<[string, NodeFacts, NodeFitness]>([
+test.each<[string, NodeInfo, NodeFitness]>([
   ["of which nothing is known", {}, "chainUnknown"],
   ["whose first look failed a moment ago", { rpc: { sinceMs: 7_001, fault: refused } }, "chainUnknown"],
   ["that answers", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],

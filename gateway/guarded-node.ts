@@ -12,12 +12,12 @@ import { poll, pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { isAnswering, type NodeFacts } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/node-health.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { watchCalls } from "./calls-watch.ts";
 import { deriveFilesCondition } from "./files-condition.ts";
@@ -132,7 +132,7 @@ export async function guardNode(
     board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
   };
   const disownElsewhere = createDisowner(gateway, fitness);
-  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
   const reporting = poll(
     { name: "gateway", failed, intervalMs: gatewayIntervalMs, signal },
     async () => {
@@ -156,7 +156,7 @@ export async function guardNode(
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
 }
 
-const watchedLook: WatchedLook = { what: "The look at the gateway", types: ["GatewayServing", "FilesLoaded"] };
+const watchedLook: WatchedCheck = { what: "The look at the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
 /** Max time that a start waits for a node that does not respond, whatever the query timeout. */
 const startWithoutLookMs = 2_000;
@@ -188,7 +188,7 @@ function nameListeners(urls: GatewayUrls): Record<string, string> {
 }
 
 /** Returns whether it is the node's fault if the gateway does not serve. */
-function isNodeUnfit(fitness: NodeFitness, facts: NodeFacts): boolean {
+function isNodeUnfit(fitness: NodeFitness, facts: NodeInfo): boolean {
   return fitness !== "fit" || !isAnswering(facts);
 }
 
@@ -199,7 +199,7 @@ function isNodeUnfit(fitness: NodeFitness, facts: NodeFacts): boolean {
  */
 function deriveGatewayCondition(
   { ok, message }: ReadinessCheck,
-  { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeFacts; isLate: boolean }>,
+  { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeInfo; isLate: boolean }>,
 ): ConditionReport {
   const type = "GatewayServing";
   if (ok && (fitness === "fit" || fitness === "behind")) {
@@ -232,7 +232,7 @@ export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
  */
 export function judgeNodeFitness(
   { hasReferences }: NodeFitnessOptions,
-  { facts, clock }: Readonly<{ facts: NodeFacts; clock: Clock }>,
+  { facts, clock }: Readonly<{ facts: NodeInfo; clock: Clock }>,
 ): NodeFitness {
   const { rpc, chain, height, lag } = facts;
   if (rpc?.fault !== undefined && clock.monotonicMs() - rpc.sinceMs >= silentForMs) return "down";

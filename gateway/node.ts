@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { AnswerCache } from "./reads/cache/answer-cache.ts";
+import type { ResponseCache } from "./reads/cache/answer-cache.ts";
 import type { Head } from "./chain/head.ts";
 import type { PolicySource } from "./policy.ts";
 import type { GatewaySettings } from "./settings/gateway.ts";
@@ -15,7 +15,7 @@ export type NodeDependencies = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   head: Head;
-  cache: AnswerCache;
+  cache: ResponseCache;
   policy: PolicySource;
   /** Called when the node's WebSocket opens or reopens. */
   linkOpened: () => void;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceLook } from "./block-pace.ts";
+import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceCheck } from "./block-pace.ts";
 
 const staleAfterMs = 30_000;
 
@@ -10,7 +10,7 @@ function watched(seconds: number, at: (second: number) => Readonly<{ block?: boo
   for (let second = 0; second <= seconds; second += 1) {
     const { block = false, away = false } = at(second);
     const nowMs = second * 1_000;
-    const look: PaceLook = { nowMs, wasAway: away, pauseMs: block ? nowMs - blockMs : undefined };
+    const look: PaceCheck = { nowMs, wasAway: away, pauseMs: block ? nowMs - blockMs : undefined };
     pace = advancePace(pace, look, staleAfterMs);
     if (block) blockMs = nowMs;
   }

@@ -17,12 +17,12 @@ export type BlockPace = Readonly<{
 export type BlockRhythm = "steady" | "irregular" | "unknown";
 
 /** One successful check: whether the check before it failed, and, if there is a new block, how long the previous one had been the latest. */
-export type PaceLook = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
+export type PaceCheck = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
 
 /** Counts a successful check; a pause longer than `staleAfterMs` while the node responds ends a steady period. Pure. */
 export function advancePace(
   before: BlockPace | undefined,
-  { nowMs, wasAway, pauseMs }: PaceLook,
+  { nowMs, wasAway, pauseMs }: PaceCheck,
   staleAfterMs: number,
 ): BlockPace {
   if (before === undefined) return { atMs: nowMs, watchedForMs: 0, steadyForMs: 0, wasAway: false };

@@ -2,12 +2,12 @@ import type { ConnectionState } from "#daemon/http/connections/connection-budget
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
 
-const watchedLook: WatchedLook = {
+const watchedLook: WatchedCheck = {
   what: "The count of file descriptors and connections",
   types: ["ConnectionsAvailable"],
 };
@@ -19,7 +19,7 @@ export function watchDescriptors(
 ): AsyncDisposable {
   const stopping = new AbortController();
   const look = async () => board.set(deriveDescriptorCondition(state(), setting));
-  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
   const watching = poll({ name: "descriptors", failed, intervalMs, signal: stopping.signal }, look, { log });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -5,7 +5,7 @@ import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
@@ -26,7 +26,7 @@ export type DiskWatchDependencies = Readonly<{
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
   /** Called after each successful check. */
-  onLook?: (look: DiskLook) => void;
+  onLook?: (look: DiskCheck) => void;
   metrics: Registry;
   clock: Clock;
   log: Logger;
@@ -37,7 +37,7 @@ const intervalMs = 60_000;
 /** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
-const watchedLook: WatchedLook = { what: "The look at the disk of the node's data", types: ["DiskSpaceSufficient"] };
+const watchedLook: WatchedCheck = { what: "The look at the disk of the node's data", types: ["DiskSpaceSufficient"] };
 
 /** Watches the disk with the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
@@ -49,7 +49,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
   );
   const failed = (error: unknown) => {
     metrics.observe(undefined, undefined);
-    reportFailedLook(watchedLook, error, board);
+    reportFailedCheck(watchedLook, error, board);
   };
   await poll(
     { name: "disk", failed, intervalMs, signal: options.signal },
@@ -86,7 +86,7 @@ function createDiskMetrics(registry: Registry) {
     "Time until that disk is full at the slope of the last day; absent while it does not fill or was not seen for long enough.",
   );
   return {
-    observe: (look: DiskLook | undefined, fullInSeconds: number | undefined) => {
+    observe: (look: DiskCheck | undefined, fullInSeconds: number | undefined) => {
       used.set(look?.usedBytes);
       free.set(look?.freeBytes);
       fullIn.set(fullInSeconds);
@@ -94,14 +94,14 @@ function createDiskMetrics(registry: Registry) {
   };
 }
 
-function remember({ path, usedBytes }: DiskLook, { history, clock }: DiskWatchDependencies): DiskHistory {
+function remember({ path, usedBytes }: DiskCheck, { history, clock }: DiskWatchDependencies): DiskHistory {
   const before = history.get();
   const now = rememberDiskUse(before, path, { atMs: clock.wallMs(), usedBytes });
   if (before?.uses.at(-1)?.atMs !== now.uses.at(-1)?.atMs) history.set(now);
   return now;
 }
 
-async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskLook | string> {
+async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskCheck | string> {
   try {
     return { path, ...(await fileDeadline.call(`looking at the disk of ${path}`, () => readDiskSpace(path))) };
   } catch (error) {
@@ -112,7 +112,7 @@ async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskL
 }
 
 /** One check of a path's disk. */
-export type DiskLook = DiskSpace & Readonly<{ path: string }>;
+export type DiskCheck = DiskSpace & Readonly<{ path: string }>;
 
 /** Limits within which a disk has enough space. */
 type DiskLimits = Readonly<{
@@ -124,7 +124,7 @@ type DiskLimits = Readonly<{
 
 /** Derives whether a disk has space, now and according to its slope. Pure. */
 export function deriveDiskCondition(
-  { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskLook,
+  { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskCheck,
   forecast: DiskForecast | undefined,
   limits: DiskLimits,
 ): ConditionReport<"DiskSpaceSufficient"> {

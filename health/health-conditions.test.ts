@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deriveHealthConditions, deriveHealthFacts } from "./health-conditions.ts";
+import { deriveHealthConditions, deriveHealthInfo } from "./health-conditions.ts";
 import type { NodeHealth } from "./node-health.ts";
 
 const limits = { url: "http://127.0.0.1:18100", chainId: 1672, staleAfterMs: 30_000 };
@@ -45,5 +45,5 @@ test("the height of a node that has never answered is not known, and nothing is 
 
 test("a look without an answer leaves what the last one found of the height: one slow answer makes a node that is behind fit for nothing", () => {
   const before = { height: { reason: "Stalled", message: "Stalled." } } as const;
-  expect(deriveHealthFacts(deriveHealthConditions(silent, limits, now), before, now)).not.toHaveProperty("height");
+  expect(deriveHealthInfo(deriveHealthConditions(silent, limits, now), before, now)).not.toHaveProperty("height");
 });

@@ -1,11 +1,11 @@
 import type { ConditionReport } from "#status/condition.ts";
-import { findFault, type NodeFacts, type NodeHealth } from "./node-health.ts";
+import { findFault, type NodeInfo, type NodeHealth } from "./node-health.ts";
 
 /** Expected chain of the node, and the time after which a block counts as missing. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
 
 /** The time of a check by both clocks, in milliseconds. */
-export type LookTime = Readonly<{ monotonicMs: number; wallMs: number }>;
+export type CheckTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
 /** Conditions of the RPC; chain and height are absent until the node has reported them. */
 export type HealthConditions = Readonly<{
@@ -15,7 +15,7 @@ export type HealthConditions = Readonly<{
 }>;
 
 /** Derives the state of the RPC: whether it responds, is on the expected chain, and its height advances. Pure. */
-export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: LookTime): HealthConditions {
+export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: CheckTime): HealthConditions {
   return {
     answering: deriveAnswering(health, limits),
     chain: deriveChain(health, limits),
@@ -24,11 +24,11 @@ export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits,
 }
 
 /** Derives the same as facts, to merge over the previous ones: for anything unknown now, the last finding stays. */
-export function deriveHealthFacts(
+export function deriveHealthInfo(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
-  before: NodeFacts,
-  { monotonicMs }: LookTime,
-): NodeFacts {
+  before: NodeInfo,
+  { monotonicMs }: CheckTime,
+): NodeInfo {
   const fault = findFault(rpc);
   const heightNow = deriveHeightFact(height);
   const isAsBefore = before.rpc !== undefined && (before.rpc.fault === undefined) === (fault === undefined);
@@ -39,7 +39,7 @@ export function deriveHealthFacts(
   };
 }
 
-function deriveHeightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeFacts["height"] {
+function deriveHeightFact(report: ConditionReport<"HeightAdvancing"> | undefined): NodeInfo["height"] {
   if (report === undefined || report.reason === "NoResponse" || report.reason === "CheckFailed") return undefined;
   switch (report.reason) {
     case "Advancing":
@@ -78,7 +78,7 @@ function deriveChain({ chainId }: NodeHealth, limits: HealthLimits): ConditionRe
 function deriveAdvancing(
   health: NodeHealth,
   limits: HealthLimits,
-  now: LookTime,
+  now: CheckTime,
 ): ConditionReport<"HeightAdvancing"> | undefined {
   const { height, heightSinceMs, highest, failure } = health;
   if (failure !== undefined) return withoutAnswer(health);

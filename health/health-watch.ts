@@ -2,20 +2,20 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import { deriveHealthConditions, deriveHealthFacts, type HealthLimits } from "./health-conditions.ts";
+import { deriveHealthConditions, deriveHealthInfo, type HealthLimits } from "./health-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
   changeChain,
-  countAnswer,
+  countResponse,
   countFailure,
   unknownHealth,
   type NodeHealth,
-  type ReferenceLook,
-  type RpcLookFailure,
-  type NodeFacts,
+  type ReferenceCheck,
+  type RpcCheckFailure,
+  type NodeInfo,
   type ObservedNode,
 } from "./node-health.ts";
 import { readChainId, readDetails, readHeight, readRestingHeight, readVersion } from "./node-details.ts";
@@ -39,11 +39,11 @@ export type HealthWatch = Readonly<{
   /** Returns the known state; never waits. */
   current: () => NodeHealth;
   /** Returns the findings of all watches of the node's interfaces, for decisions. */
-  facts: () => NodeFacts;
+  facts: () => NodeInfo;
   /** Runs one check now, in addition to the regular ones. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Receives the references' last response. */
-  compared: (reference: ReferenceLook) => void;
+  compared: (reference: ReferenceCheck) => void;
   /** Monotonic time excluding that in which this process was suspended: only in the remaining time could it have seen the node respond. */
   ranMs: () => number;
   /** Resolves when the RPC was queried for the first time, whatever the result. */
@@ -71,7 +71,7 @@ type HealthWatchDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
-const watchedLook: WatchedLook = {
+const watchedLook: WatchedCheck = {
   what: "The look at the node's RPC",
   types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
 };
@@ -110,7 +110,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       // On another chain than before: it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
-      const answered = countAnswer(before, { height: last, latencyMs, nowMs }, options);
+      const answered = countResponse(before, { height: last, latencyMs, nowMs }, options);
       return { ...answered, answeredAtMs, chainId, ...known, ...resting, ...version };
     } catch (error) {
       if (signal.aborted) return health;
@@ -131,7 +131,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   const done = poll(
     {
       name: "health",
-      failed: (error) => reportFailedLook(watchedLook, error, dependencies.board),
+      failed: (error) => reportFailedCheck(watchedLook, error, dependencies.board),
       intervalMs: options.intervalMs,
       signal: options.signal,
     },
@@ -173,11 +173,11 @@ function report(
 ): void {
   const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   const conditions = deriveHealthConditions(health, limits, now);
-  facts.note(deriveHealthFacts(conditions, facts.now(), now));
+  facts.note(deriveHealthInfo(conditions, facts.now(), now));
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 
-function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcLookFailure {
+function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcCheckFailure {
   return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 

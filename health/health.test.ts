@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRefusalAnEnd } from "./health.ts";
+import { isRejectionFinal } from "./health.ts";
 
 test.each([
   { url: "http://127.0.0.1:18100", driver: "kubernetes", means: true, because: "the node is in the same pod" },
@@ -14,5 +14,5 @@ test.each([
   },
   { url: "https://rpc.example.org", driver: "none", means: false, because: "a load balancer may know of no node" },
 ])("a refused connection to $url with the driver $driver means the node's end: $means, because $because", (row) => {
-  expect(isRefusalAnEnd(row.url, row.driver)).toBe(row.means);
+  expect(isRejectionFinal(row.url, row.driver)).toBe(row.means);
 });

@@ -10,7 +10,7 @@ import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
 import { createObservation } from "./observation.ts";
-import type { NodeFacts } from "./node-health.ts";
+import type { NodeInfo } from "./node-health.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
@@ -42,7 +42,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
   const stopping = new AbortController();
   const { signal } = stopping;
   const { timeoutMs } = health;
-  const facts = createObservation<NodeFacts>({});
+  const facts = createObservation<NodeInfo>({});
   const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
   const http = watchHealth(
     {
@@ -50,7 +50,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       url: node.httpUrl,
       chainId: node.chainId,
       hasReferences: lag.references.length > 0,
-      refusalMeansEnd: isRefusalAnEnd(node.httpUrl, restart?.driver),
+      refusalMeansEnd: isRejectionFinal(node.httpUrl, restart?.driver),
       signal,
     },
     {
@@ -88,7 +88,7 @@ const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
  * also refuses connections while no pod behind it is ready, and a load balancer while it has no backend; the processes behind them may
  * still run.
  */
-export function isRefusalAnEnd(httpUrl: string, driver: string | undefined): boolean {
+export function isRejectionFinal(httpUrl: string, driver: string | undefined): boolean {
   const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");
   return isLoopback(host) || (driver !== undefined && ownAddress.has(driver));
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { deriveHealthConditions, deriveHealthFacts } from "./health-conditions.ts";
-import { findFaults, isAnswering, type NodeFacts, type NodeHealth, type RpcLookFailure } from "./node-health.ts";
+import { deriveHealthConditions, deriveHealthInfo } from "./health-conditions.ts";
+import { findFaults, isAnswering, type NodeInfo, type NodeHealth, type RpcCheckFailure } from "./node-health.ts";
 import { createObservation } from "./observation.ts";
 
 const limits = { url: "http://127.0.0.1:8545", chainId: 7, staleAfterMs: 30_000 };
-const refused: RpcLookFailure = { reason: "ConnectionRefused", message: "Refused." };
-const late: RpcLookFailure = { reason: "TimedOut", message: "Timed out." };
+const refused: RpcCheckFailure = { reason: "ConnectionRefused", message: "Refused." };
+const late: RpcCheckFailure = { reason: "TimedOut", message: "Timed out." };
 
-function look(health: NodeHealth, before: NodeFacts, monotonicMs: number): NodeFacts {
+function look(health: NodeHealth, before: NodeInfo, monotonicMs: number): NodeInfo {
   const now = { monotonicMs, wallMs: 1_000_000 };
   const facts = createObservation(before);
-  facts.note(deriveHealthFacts(deriveHealthConditions(health, limits, now), before, now));
+  facts.note(deriveHealthInfo(deriveHealthConditions(health, limits, now), before, now));
   return facts.now();
 }
 
@@ -28,7 +28,7 @@ describe("what a look at the RPC finds", () => {
     expect(look({ answers: 1 }, known, 1).chain).toBe("another");
   });
 
-  it.each<[NodeFacts["height"], Partial<NodeHealth>]>([
+  it.each<[NodeInfo["height"], Partial<NodeHealth>]>([
     ["advancing", { height: 5, heightSinceMs: 90_000 }],
     ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, requestedAtMs: 0 } }],
     ["quiet", { height: 5, heightSinceMs: 0 }],
@@ -52,7 +52,7 @@ describe("faults", () => {
   it("name the RPC itself first, and no chain", () => {
     const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
     const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
-    const facts: NodeFacts = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
+    const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
     expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
   });
 

@@ -4,7 +4,7 @@ import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
 /** Reason why a check got no response. */
-export type RpcLookFailure = Readonly<{
+export type RpcCheckFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
   /** Whether the port was seen closed, which never happens while the node runs. */
@@ -30,11 +30,11 @@ export type NodeHealth = Readonly<{
   /** Height at the first check, if its block's own timestamp was then so old that the chain was idle before the watch started. */
   restingAt?: number;
   /** Last response of the references; absent while none are configured. */
-  reference?: ReferenceLook;
+  reference?: ReferenceCheck;
   /** Latency of the last response. */
   latencyMs?: number;
   /** Failure of the last check; absent if it succeeded. */
-  failure?: RpcLookFailure;
+  failure?: RpcCheckFailure;
   chainId?: number;
   clientVersion?: string;
   /** `binaryVersion` of `debug_protocolVersion`; absent if the node has never reported it. */
@@ -52,10 +52,10 @@ export type NodeHealth = Readonly<{
 }>;
 
 /** A check of the references: the median of their heights, undefined if none responded, and the monotonic time at which they were queried. */
-export type ReferenceLook = Readonly<{ height: number | undefined; requestedAtMs: number }>;
+export type ReferenceCheck = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
 /** Rules for evaluating a successful check. */
-export type LookRules = Readonly<{
+export type CheckRules = Readonly<{
   /** Time after which a block counts as missing, and a lower height than before is accepted as real. */
   staleAfterMs: number;
 }>;
@@ -64,10 +64,10 @@ export type LookRules = Readonly<{
 export const unknownHealth: NodeHealth = { answers: 0 };
 
 /** Counts a successful check. */
-export function countAnswer(
+export function countResponse(
   before: NodeHealth,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
-  rules: LookRules,
+  rules: CheckRules,
 ): NodeHealth {
   const { failure, lowerSinceMs: lowerBefore, ...rest } = before;
   const sinceMs = before.height === height ? before.heightSinceMs : undefined;
@@ -110,7 +110,7 @@ export function changeChain(before: NodeHealth, known: NodeHealth | undefined, n
 }
 
 /** Counts a failed check; the known state stays, so that "since" continues. */
-export function countFailure(before: NodeHealth, failure: RpcLookFailure): NodeHealth {
+export function countFailure(before: NodeHealth, failure: RpcCheckFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
   const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
   const began = isClosed ? { startedAfterMs: answeredMs } : {};
@@ -146,7 +146,7 @@ export type Lag = NodeFault & Readonly<{ blocks: number }>;
  * Findings of the watches of the node's interfaces at their last checks; a watch is absent until its first check. Decisions use these; the
  * conditions report the same to humans.
  */
-export type NodeFacts = Readonly<{
+export type NodeInfo = Readonly<{
   /** Whether the RPC responds, and since when it does or does not, even if the fault's reason changes meanwhile (monotonic). */
   rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
   chain?: "expected" | "another";
@@ -157,7 +157,7 @@ export type NodeFacts = Readonly<{
 }>;
 
 /** The facts of one node, replaced by its watches. */
-export type ObservedNode = Observation<NodeFacts>;
+export type ObservedNode = Observation<NodeInfo>;
 
 /** Returns the fault reported by a condition; undefined if it reports none. */
 export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
@@ -165,11 +165,11 @@ export function findFault(report: ConditionReport<WatchedSide>): NodeFault | und
 }
 
 /** Returns whether the RPC responds. */
-export function isAnswering({ rpc }: NodeFacts): boolean {
+export function isAnswering({ rpc }: NodeInfo): boolean {
   return rpc !== undefined && rpc.fault === undefined;
 }
 
 /** Returns all faults of the node's interfaces, the RPC's first. A wrong chain is not a fault of the process. */
-export function findFaults({ rpc, height, lag, webSocket }: NodeFacts): readonly NodeFault[] {
+export function findFaults({ rpc, height, lag, webSocket }: NodeInfo): readonly NodeFault[] {
   return [rpc?.fault, height, lag, webSocket].filter((side) => typeof side === "object");
 }

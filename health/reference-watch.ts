@@ -4,10 +4,10 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { createSampleGauge } from "#status/charts.ts";
-import { findFault, type ObservedNode, type NodeHealth, type ReferenceLook } from "./node-health.ts";
+import { findFault, type ObservedNode, type NodeHealth, type ReferenceCheck } from "./node-health.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
 /** References for comparing the node's height, and how to query them. `maxBlocks`: max lag at which the node still counts as current. */
@@ -30,7 +30,7 @@ export type ReferenceWatchDependencies = Readonly<{
   /** Checks the node once more. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Called with the result of each check. */
-  compared: (reference: ReferenceLook) => void;
+  compared: (reference: ReferenceCheck) => void;
 }>;
 
 /** Response of one reference. */
@@ -39,7 +39,7 @@ type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string;
 /** Outcome of a comparison: the references' median and the node's distance to it, if both are known. */
 type ComparedHeight = Readonly<{ condition: ConditionReport<"NodeSynced">; median?: number; lagBlocks?: number }>;
 
-const watchedLook: WatchedLook = {
+const watchedLook: WatchedCheck = {
   what: "The comparison of the node's height with the references'",
   types: ["NodeSynced"],
 };
@@ -59,7 +59,7 @@ export async function watchReferences(
   const failed = (error: unknown) => {
     lag.set(undefined);
     facts.note({ lag: "unknown" });
-    reportFailedLook(watchedLook, error, board);
+    reportFailedCheck(watchedLook, error, board);
   };
   await poll(
     { name: "references", failed, intervalMs: options.intervalMs, signal: options.signal },

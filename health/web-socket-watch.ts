@@ -5,7 +5,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ReasonOf } from "#status/condition.ts";
 import type { ObservedNode } from "./node-health.ts";
 
@@ -19,7 +19,7 @@ export type WebSocketWatchOptions = Readonly<{
 /** More than any `eth_blockNumber` response. */
 const messageLimitBytes = 65_536;
 
-const watchedLook: WatchedLook = { what: "The look at the node's WebSocket", types: ["WebSocketResponding"] };
+const watchedLook: WatchedCheck = { what: "The look at the node's WebSocket", types: ["WebSocketResponding"] };
 
 /**
  * Requests `eth_blockNumber` over a new WebSocket at an interval: nodes are known to freeze there alone while HTTP responds. Settles when
@@ -31,7 +31,7 @@ export async function watchWebSocket(
 ): Promise<void> {
   const where = new URL(options.url).origin;
   const type = "WebSocketResponding";
-  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
   await poll(
     { name: "websocket", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {

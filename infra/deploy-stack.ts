@@ -3,12 +3,12 @@ import { Gatehouse } from "./components/gatehouse.ts";
 import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
-import { warnOfWatching } from "./services/observability/observability-args.ts";
+import { warnAboutOwnWatchers } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
 /** Names, files and parent of a stack's resources, and its warning handler. */
-export type StackPlace = Readonly<{
+export type StackLocation = Readonly<{
   /** Prefix of the stack's resource names, e.g. `gatehouse-dev`. */
   prefix: string;
   /** The repository's root: the build context of the images. */
@@ -27,13 +27,13 @@ export type StackPlace = Readonly<{
  */
 export async function deployStack(
   config: StackConfig,
-  { prefix, root, scope, warn = ({ key, message }) => void log.warn(`${key}: ${message}`) }: StackPlace,
+  { prefix, root, scope, warn = ({ key, message }) => void log.warn(`${key}: ${message}`) }: StackLocation,
 ): Promise<Gatehouse> {
   const platform: Platform =
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
       : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope, warn });
-  for (const warning of warnOfWatching(config)) warn(warning);
+  for (const warning of warnAboutOwnWatchers(config)) warn(warning);
   const { addresses, published, restart } = platform;
   return new Gatehouse(
     prefix,

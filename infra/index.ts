@@ -7,7 +7,7 @@ import { locateConf } from "./services/node/node-layout.ts";
 import { chooseNodeFamily } from "./services/node/node-image.ts";
 import { findUnnamedImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
-import { createStackEngine, listNotReady } from "./not-ready.ts";
+import { createStackEngine, listUnready } from "./not-ready.ts";
 import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { preflight } from "./preflight/preflight.ts";
@@ -45,7 +45,7 @@ export default {
   /** Services that run but are not ready yet, with reasons. */
   ...(config.renderTo !== undefined || runtime.isDryRun()
     ? {}
-    : { notReady: listNotReady(config, { prefix, deployed: healthy }) }),
+    : { notReady: listUnready(config, { prefix, deployed: healthy }) }),
   /** Names of the resources watched by the next preview. */
   watchedAtPreview,
   /** Path of a real node's node.conf in its container; earlier releases stored it with the programs and had no such output. */

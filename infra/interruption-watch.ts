@@ -10,8 +10,8 @@ import {
 import { hash } from "node:crypto";
 import { z } from "zod";
 import {
-  findInterruptionByUpdate,
-  describeNewPlaceOfConf,
+  findUpdateInterruption,
+  describeMovedConf,
   describeRemoval,
   describeReplacement,
   findServiceOfLive,
@@ -75,7 +75,7 @@ export function watchInterruptions({
   return {
     warnOfNewConfPath: async (node) => {
       const published = await readOutput(nodeConfOutput);
-      const notice = describeNewPlaceOfConf({ node, deployed: await deployed, published });
+      const notice = describeMovedConf({ node, deployed: await deployed, published });
       if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
     },
     end: async () => {
@@ -143,7 +143,7 @@ function createHooks({ what, type: kind, resource, name, isDeployed, changedFile
     ],
     beforeUpdate: [
       hook("update", async ({ type, oldInputs, newInputs }) =>
-        findInterruptionByUpdate(type, name, { before: oldInputs, after: newInputs }),
+        findUpdateInterruption(type, name, { before: oldInputs, after: newInputs }),
       ),
     ],
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
-  findInterruptionByUpdate,
-  describeNewPlaceOfConf,
+  findUpdateInterruption,
+  describeMovedConf,
   describeRemoval,
   describeReplacement,
   findWatched,
@@ -45,17 +45,17 @@ describe("what a preview watches over", () => {
 
 const inputsBy = (image: string, type: string) => ({ spec: { ...inputs(image).spec, strategy: { type } } });
 const ofDeployment = (type: string, service = "facilitator") =>
-  findInterruptionByUpdate("kubernetes:apps/v1:Deployment", `gh-${service}`, {
+  findUpdateInterruption("kubernetes:apps/v1:Deployment", `gh-${service}`, {
     before: inputsBy("a", type),
     after: inputsBy("b", type),
   });
 
 const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minReplicas, maxReplicas } });
 const scale = (before: object, after: object) =>
-  findInterruptionByUpdate("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
+  findUpdateInterruption("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
 
 it("says of a ledger that moves from the database to a file how to keep a second pod from it", () => {
-  const notice = findInterruptionByUpdate("kubernetes:apps/v1:Deployment", "gh-facilitator", {
+  const notice = findUpdateInterruption("kubernetes:apps/v1:Deployment", "gh-facilitator", {
     before: inputsBy("a", "RollingUpdate"),
     after: inputsBy("b", "Recreate"),
   });
@@ -88,7 +88,7 @@ describe("what it says", () => {
   const secret = "kubernetes:core/v1:Secret";
   const brought = (...files: readonly string[]) => [
     describeReplacement("live", "gh-sidecar-live", { type: container, changedFiles: files }),
-    findInterruptionByUpdate(secret, "gh-sidecar-live", {
+    findUpdateInterruption(secret, "gh-sidecar-live", {
       before: { stringData: { "policy.json5": "a", "settings.json5": "a" } },
       after: {
         stringData: {
@@ -138,7 +138,7 @@ describe("what it says", () => {
   it("of the sidecar's secrets: that a changed one hands it over, and no request fails", () => {
     const found = [
       describeReplacement("secrets", "gh-sidecar-secrets", { type: container }),
-      findInterruptionByUpdate(secret, "gh-sidecar-secrets", { before: {}, after: {} }),
+      findUpdateInterruption(secret, "gh-sidecar-secrets", { before: {}, after: {} }),
     ];
     for (const notice of found) {
       expect(notice).toMatchObject({
@@ -151,7 +151,7 @@ describe("what it says", () => {
   it("of files of which nobody knows what changed in them: both", () => {
     const found = [
       describeReplacement("live", "gh-sidecar-live", { type: container }),
-      findInterruptionByUpdate(secret, "gh-sidecar-live", { before: {}, after: {} }),
+      findUpdateInterruption(secret, "gh-sidecar-live", { before: {}, after: {} }),
     ];
     for (const notice of found) {
       expect(notice).toMatchObject({
@@ -159,7 +159,7 @@ describe("what it says", () => {
         text: expect.stringMatching(/nothing stops.*settings\.json5 hands/),
       });
     }
-    expect(findInterruptionByUpdate(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
+    expect(findUpdateInterruption(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
   });
 
   it("of a Deployment: that it is rolled, or away where its ledger is on a volume", () => {
@@ -194,7 +194,7 @@ describe("what it says", () => {
   });
 
   it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
-    const found = (after: unknown) => findInterruptionByUpdate(statefulSet, "gh-node", { before: inputs("a"), after });
+    const found = (after: unknown) => findUpdateInterruption(statefulSet, "gh-node", { before: inputs("a"), after });
     expect(warned(found(inputs("b")))).toMatch(
       /^gh-node would recreate its pod because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
     );
@@ -204,7 +204,7 @@ describe("what it says", () => {
 
   it("nothing of containers that are changed in place", () => {
     const change = { before: { memory: 1 }, after: { memory: 2 } };
-    expect(findInterruptionByUpdate("docker:index/container:Container", "gh-node", change)).toBeUndefined();
+    expect(findUpdateInterruption("docker:index/container:Container", "gh-node", change)).toBeUndefined();
   });
 });
 
@@ -212,9 +212,9 @@ describe("a stack of a release whose node ran from its volume", () => {
   const node = "gh-node";
 
   it("learns once, before its node.conf moves, that nothing of it is lost", () => {
-    const notice = describeNewPlaceOfConf({ node, deployed: [node], published: undefined });
+    const notice = describeMovedConf({ node, deployed: [node], published: undefined });
     expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
-    expect(describeNewPlaceOfConf({ node, deployed: [], published: undefined })).toBeUndefined();
-    expect(describeNewPlaceOfConf({ node, deployed: [node], published: "/data/conf/node.conf" })).toBeUndefined();
+    expect(describeMovedConf({ node, deployed: [], published: undefined })).toBeUndefined();
+    expect(describeMovedConf({ node, deployed: [node], published: "/data/conf/node.conf" })).toBeUndefined();
   });
 });

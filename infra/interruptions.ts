@@ -135,7 +135,7 @@ function buildWarning(text: string): Notice {
 }
 
 /** Returns what an in-place update interrupts: a StatefulSet or Deployment recreates its pods only when the pod template changes. */
-export function findInterruptionByUpdate(
+export function findUpdateInterruption(
   type: string,
   name: string,
   { before, after }: Readonly<{ before: unknown; after: unknown }>,
@@ -220,7 +220,7 @@ function getProperty(value: unknown, key: string): unknown {
  *
  * @param published output of the stack's last update with the path of node.conf; earlier releases had no such output.
  */
-export function describeNewPlaceOfConf({
+export function describeMovedConf({
   node,
   deployed,
   published,

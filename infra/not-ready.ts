@@ -15,7 +15,7 @@ export function createStackEngine({ target, dockerEngine }: StackConfig): Engine
  * After a stack is deployed, lists the services that run but are not ready yet, with reasons: a node that syncs for days does not delay an
  * update. `undefined` in a preview, for rendered manifests, and for an engine that can't be queried.
  */
-export function listNotReady(
+export function listUnready(
   config: StackConfig,
   { prefix, deployed }: Readonly<{ prefix: string; deployed: Output<unknown> }>,
 ): Output<readonly UnreadyService[] | undefined> {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { assignAt, getValueAt } from "#daemon/settings/value.ts";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet } from "./config/declared-key.ts";
-import { findPublicWayProblems } from "./config/public-way.ts";
+import { findExposureProblems } from "./config/public-way.ts";
 import { findOwnDatabaseProblems } from "./services/postgres-spec.ts";
 import { findObservabilityProblems } from "./services/observability/observability-args.ts";
 import { findPeerProblems } from "./services/node/peers.ts";
@@ -141,7 +141,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ...findPushgatewayProblems(config),
     ...findNodeKeyProblems(config),
     ...findNodeImageProblems(config),
-    ...findPublicWayProblems(config),
+    ...findExposureProblems(config),
     ...findTrustedProxiesProblems(config),
     ...findReplicationProblems(config),
     ...findOwnDatabaseProblems(config),

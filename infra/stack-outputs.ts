@@ -8,7 +8,7 @@ import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/public-way.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { devAccounts } from "./services/node/dev-accounts.ts";
-import { isBroughtName } from "./services/brought-services.ts";
+import { isBundledName } from "./services/brought-services.ts";
 import { listHostPorts } from "./services/host-ports.ts";
 import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
@@ -121,7 +121,7 @@ const sampleOffer = { accepts: { price: "$0.01" } };
 
 /** Lists the operator ports of the optional services that a stack includes. */
 function listBroughtPorts(config: StackConfig) {
-  return listHostPorts(config).filter(({ service, at }) => isBroughtName(service) && at === "loopback");
+  return listHostPorts(config).filter(({ service, at }) => isBundledName(service) && at === "loopback");
 }
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { findFamily } from "./families.ts";
-import { giveOwnNames, nameOwnInLog } from "./own-names.ts";
+import { giveOwnNames, useNodeNamesInLog } from "./own-names.ts";
 
 const pharos = { family: findFamily("pharos"), configPath: "/srv/node/pharos.conf" };
 
@@ -26,7 +26,7 @@ test("a node with the specification's names has its texts as they are", () => {
 test("a log's messages have a node's own names, and its facts stay", () => {
   const lines: string[] = [];
   const log = createLog({ service: "sidecar", level: "info" }, { write: (line) => void lines.push(line) });
-  const named = nameOwnInLog(log, () => pharos);
+  const named = useNodeNamesInLog(log, () => pharos);
   named.info("node.conf was read");
   named.info({ path: "node.conf" }, "node.conf was read again");
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([

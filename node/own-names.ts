@@ -18,7 +18,7 @@ export function giveOwnNames<Value extends object>(
 }
 
 /** Makes log messages use a node's own file names; paths and other fields remain unchanged. */
-export function nameOwnInLog(log: Logger, layout: () => Pick<NodeLayout, "family" | "configPath">): Logger {
+export function useNodeNamesInLog(log: Logger, layout: () => Pick<NodeLayout, "family" | "configPath">): Logger {
   const rename = (part: unknown) => (typeof part === "string" ? giveOwnNames({ part }, layout()).part : part);
   return new Proxy(log, {
     get: (target, key: keyof Logger) => {

@@ -11,4 +11,4 @@ export {
   type PaymentEvent,
 } from "#client/paying-fetch.ts";
 export type { AllowedAsset } from "#client/payment-choice.ts";
-export { tokenReader, TokenReadError, type TokenPlace, type TokenReader } from "#client/token-reader.ts";
+export { tokenReader, TokenReadError, type TokenLocation, type TokenReader } from "#client/token-reader.ts";

@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import type { BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { within } from "#daemon/time.ts";
-import type { SaleFacts } from "./sale/sale-lines.ts";
+import type { SaleInfo } from "./sale/sale-lines.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
 /** Outcomes that deliver an upstream's response to the client. */
@@ -12,7 +12,7 @@ type Given = Extract<SaleOutcome, { kind: "sold" | "declined" }>;
 /** Response, memory and timeout of a delivery. */
 type Sending = Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; deliveryTimeoutMs: number }>;
 
-type About = Readonly<{ facts: SaleFacts; lines: BoundedLog }>;
+type About = Readonly<{ facts: SaleInfo; lines: BoundedLog }>;
 
 /**
  * Ends a delivery when the whole response is written to the network, the connection is closed (possibly in favour of other clients), or on

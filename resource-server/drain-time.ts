@@ -19,6 +19,6 @@ export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSign
 }
 
 /** Returns the time from the abort of {@link createDrainSignal} within which all requests must get a response, in milliseconds. */
-export function computeAnswerTimeMs(graceMs: number): number {
+export function computeResponseTimeMs(graceMs: number): number {
   return graceMs * answerShare;
 }

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "#daemon/http/app.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import { addPaidRoutes } from "./http.ts";
@@ -22,7 +22,7 @@ import { createClaimSearch } from "./sale/guarded-sale.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { sell } from "./sale/sale.ts";
 import { openTestLedger } from "./testing/claim-store.ts";
-import { createFacilitationStub, pendingAnswer, settledAnswer } from "./testing/facilitation-stub.ts";
+import { createFacilitationStub, pendingResponse, settledResponse } from "./testing/facilitation-stub.ts";
 import { offer, createPayload, paymentsClock, route } from "./testing/payments.ts";
 
 const log = createLog({ service: "test", level: "silent" });
@@ -35,7 +35,7 @@ async function openShop() {
   const facilitation = createFacilitationStub();
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
-  const unverified = new FairPlaces(10);
+  const unverified = new FairSlots(10);
   const registry = new Registry();
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   const begun = vi.fn();
@@ -106,7 +106,7 @@ describe("a route that is sold no more", () => {
   const payment = newPayment();
   beforeEach(async () => {
     shop.routes.set(posted.key, posted);
-    shop.facilitation.settlements.splice(0, 1, pendingAnswer, settledAnswer);
+    shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(202);
     shop.routes.clear();
   });
@@ -116,7 +116,7 @@ describe("a route that is sold no more", () => {
     expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
     const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
     expect([collected.status, await collected.text()]).toEqual([200, "sold"]);
-    expect(settlementOf(collected)).toMatchObject({ success: true, transaction: settledAnswer.transaction });
+    expect(settlementOf(collected)).toMatchObject({ success: true, transaction: settledResponse.transaction });
     expect(await shop.registry.metrics()).toContain(
       'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
     );
@@ -130,7 +130,7 @@ describe("a route that is sold no more", () => {
   });
 
   it("is not found, and reports a settlement that was refused meanwhile", async () => {
-    const refusal: SettleResponse = { ...pendingAnswer, errorReason: "insufficient_funds", transaction: "" };
+    const refusal: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
     shop.facilitation.settlements.splice(0, 1, refusal);
     const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });
     expect(refused.status).toBe(404);
@@ -182,7 +182,7 @@ describe("a request whose body comes slowly", () => {
 
   it("collects what was paid before, whatever is offered by then", async () => {
     shop.routes.set(posted.key, posted);
-    shop.facilitation.settlements.splice(0, 1, pendingAnswer, settledAnswer);
+    shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
     const payment = newPayment();
     expect((await pay("/data", payment, { method: "POST", body: "one" })).status).toBe(202);
     const answer = await trickle(payment, () => shop.routes.set(posted.key, { ...posted, accepts: [] }));

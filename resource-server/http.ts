@@ -10,7 +10,7 @@ import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { followDelivery } from "./delivery.ts";
-import { logOutcome, nameSale, type SaleFacts, type SaleLines } from "./sale/sale-lines.ts";
+import { logOutcome, nameSale, type SaleInfo, type SaleLines } from "./sale/sale-lines.ts";
 import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
@@ -224,7 +224,7 @@ type Ended = Readonly<{
 }>;
 
 /** Logs the outcome of a sale, and tracks the delivery of its response to the client. */
-function finishSale(c: Context, facts: SaleFacts, { outcome, memory, options, serving }: Ended): void {
+function finishSale(c: Context, facts: SaleInfo, { outcome, memory, options, serving }: Ended): void {
   const { lines } = serving;
   logOutcome(lines, facts, outcome);
   if (outcome.kind !== "sold" && outcome.kind !== "declined") return memory[Symbol.dispose]();

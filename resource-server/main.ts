@@ -1,6 +1,6 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { createApp } from "#daemon/http/app.ts";
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
@@ -119,9 +119,9 @@ function createPage({ chain, payTo, operations }: ResourceServerSettings, listRo
 
 /** Sells within the limits of in-flight payments, of which at most half may be without a verdict. */
 function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
-  const unverified = new FairPlaces(Math.ceil(inFlightMax / 2));
+  const unverified = new FairSlots(Math.ceil(inFlightMax / 2));
   return boundSale(
-    new FairPlaces(inFlightMax),
+    new FairSlots(inFlightMax),
     guardSale((request) => sell(request, { ...sale, unverified })),
   );
 }

@@ -6,7 +6,7 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { guardNode, listGuardedConditions } from "#gateway/guarded-node.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { nameOwnInLog } from "#node/own-names.ts";
+import { useNodeNamesInLog } from "#node/own-names.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { judgeVerdict } from "#status/verdict.ts";
@@ -16,7 +16,7 @@ import { describeSidecarApi } from "./sidecar-api.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
-import { addGuardedControlRoutes, listenControl } from "./upkeep/control/listen-control.ts";
+import { addGuardedControlRoutes, listenForControl } from "./upkeep/control/listen-control.ts";
 import { passOnEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
 import { auditEvents } from "./upkeep/state/audited-event-log.ts";
@@ -29,7 +29,7 @@ export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sid
 async function start(settings: SidecarSettings, context: ServiceContext) {
   const { metrics, mask, resources, finishes, files } = context;
   let upkeep: Upkeep | undefined;
-  const log = nameOwnInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
+  const log = useNodeNamesInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const events = auditEvents(createStoredEventLog(state.store, clock), createAuditLog(log));
@@ -70,7 +70,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   releases = keeping.use(
     watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),
   );
-  keeping.use(await listenControl(state.directory, kept.control, { log, mask }));
+  keeping.use(await listenForControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {
     // From now on, requests report that the sidecar is starting; a retry reaches the next process.
     upkeep = undefined;

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { type DiskLook, watchDisk } from "#health/disk-watch.ts";
+import { type DiskCheck, watchDisk } from "#health/disk-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
@@ -17,7 +17,7 @@ export type NodeStorageDependencies = Readonly<{
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
-  onLook?: (look: DiskLook) => void;
+  onLook?: (look: DiskCheck) => void;
   events: EventLog;
   metrics: Registry;
   clock: Clock;

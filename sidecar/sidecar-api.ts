@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
-import { errorBody, type Api, type ApiAnswer, type ApiOperation } from "#daemon/http/open-api.ts";
+import { errorBody, type Api, type ApiResponse, type ApiOperation } from "#daemon/http/open-api.ts";
 import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 import {
-  adoptAnswer,
+  adoptResponse,
   adoptRequest,
-  cancelAnswer,
+  cancelResponse,
   controlPath,
   controlView,
-  restartAnswer,
+  restartResponse,
   restoreRequest,
-  resumeAnswer,
-  upgradeAnswer,
+  resumeResponse,
+  upgradeResponse,
   upgradeRequest,
 } from "./upkeep/control/control-answers.ts";
 
@@ -47,7 +47,7 @@ const page: readonly ApiOperation[] = [
   },
 ];
 
-const refusals: Readonly<Record<number, ApiAnswer>> = {
+const refusals: Readonly<Record<number, ApiResponse>> = {
   400: { description: "The body is not what is expected, or the token's header is malformed" },
   401: { description: "The token is missing or wrong", text: "text/plain" },
   503: { description: "The sidecar is starting", body: errorBody },
@@ -68,35 +68,35 @@ const control: readonly ApiOperation[] = [
     path: controlPath,
     summary: "What the sidecar would do, and whether it may",
   }),
-  describeControlOperation(resumeAnswer, {
+  describeControlOperation(resumeResponse, {
     method: "post",
     path: `${controlPath}/resume`,
     summary: "Lift the hold after a roll-back",
   }),
-  describeControlOperation(restartAnswer, {
+  describeControlOperation(restartResponse, {
     method: "post",
     path: `${controlPath}/restart`,
     summary: "Restart the node",
   }),
-  describeControlOperation(adoptAnswer, {
+  describeControlOperation(adoptResponse, {
     method: "post",
     path: `${controlPath}/adopt`,
     summary: "Let the sidecar act on this node, by the plan that was seen",
     body: adoptRequest,
   }),
-  describeControlOperation(upgradeAnswer, {
+  describeControlOperation(upgradeResponse, {
     method: "post",
     path: `${controlPath}/upgrade`,
     summary: "Show an upgrade of the node, or begin or schedule the one that was shown",
     body: upgradeRequest,
   }),
-  describeControlOperation(upgradeAnswer, {
+  describeControlOperation(upgradeResponse, {
     method: "post",
     path: `${controlPath}/restore`,
     summary: "Show a restore of the node's data from a snapshot, or begin the one that was shown",
     body: restoreRequest,
   }),
-  describeControlOperation(cancelAnswer, {
+  describeControlOperation(cancelResponse, {
     method: "post",
     path: `${controlPath}/upgrade/cancel`,
     summary: "Withdraw an upgrade for which the node was not stopped yet",

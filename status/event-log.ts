@@ -60,7 +60,7 @@ export type EventLog = Readonly<{
 }>;
 
 /** Max events retained. */
-export const eventsKept = 100;
+export const eventsStored = 100;
 
 /** Creates an event log that lasts as long as its process. */
 export function createRecentEvents(clock: Clock): EventLog {
@@ -68,7 +68,7 @@ export function createRecentEvents(clock: Clock): EventLog {
   return {
     add: (kind: EventKind, message: string, why?: string) => {
       const at = new Date(clock.wallMs()).toISOString();
-      events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsKept);
+      events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsStored);
     },
     begin: () => undefined,
     fail: () => undefined,

@@ -2,16 +2,16 @@ import type { ConditionBoard } from "./condition-board.ts";
 import type { ConditionReport, ConditionType, ReasonOf } from "./condition.ts";
 
 /** Conditions set by periodic checks. */
-export type LookedAtType = {
+export type CheckedType = {
   [Type in ConditionType]: "CheckFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
 }[ConditionType];
 
 /** A check, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
-export type WatchedLook = Readonly<{ what: string; types: readonly [LookedAtType, ...LookedAtType[]] }>;
+export type WatchedCheck = Readonly<{ what: string; types: readonly [CheckedType, ...CheckedType[]] }>;
 
 /** Sets a check's conditions to Unknown because it failed with an unexpected error: its last finding must not appear current. */
-export function reportFailedLook(
-  { what, types }: WatchedLook,
+export function reportFailedCheck(
+  { what, types }: WatchedCheck,
   error: unknown,
   board: Pick<ConditionBoard, "get" | "set">,
 ): void {
@@ -21,7 +21,7 @@ export function reportFailedLook(
     "(event task-failed says where it failed), restart the process, and report it with that line.";
   for (const [index, type] of types.entries()) {
     if (index > 0 && board.get(type) === undefined) continue;
-    const report: ConditionReport<LookedAtType> = { type, status: "Unknown", reason: "CheckFailed", message };
+    const report: ConditionReport<CheckedType> = { type, status: "Unknown", reason: "CheckFailed", message };
     board.set(report);
   }
 }

@@ -8,7 +8,7 @@ const timeoutMs = 5_000;
 const answerBytesMax = 8 * 1_024 * 1_024;
 
 /** A status listener's response, raw and parsed; or why there is none, and what to do. */
-export type StatusAnswer<Status> = Readonly<
+export type StatusResponse<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
@@ -17,7 +17,7 @@ export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,
   option = "--url",
-): Promise<StatusAnswer<Status>> {
+): Promise<StatusResponse<Status>> {
   const { href } = new URL("/status", listenerUrl);
   const { url: shownUrl } = parseHttpEndpoint(href);
   const advice = `name the status listener of the sidecar or gateway with ${option} (its setting listen.port, ${stackServices.sidecar.ports.status} by default).`;

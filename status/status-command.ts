@@ -3,14 +3,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
-import {
-  isRight,
-  readFirstWords,
-  statusCondition,
-  statusHeadline,
-  statusNode,
-  statusVerdict,
-} from "./status-shapes.ts";
+import { isRight, readFirstText, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
 
 /** The status listener of a sidecar or gateway. */
 export type StatusTarget = Readonly<{
@@ -131,7 +124,7 @@ function formatStatus(
   const painted = createPaint(isColored);
   const paint: Paint = (format, text) => painted(format, formatPlain(text));
   const wrong = conditions.filter((condition) => condition.status !== "True");
-  const { state, cause } = readFirstWords(status);
+  const { state, cause } = readFirstText(status);
   const figures = [
     node.clientVersion,
     node.height === undefined ? undefined : `block ${node.height}`,

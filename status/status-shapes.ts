@@ -67,7 +67,7 @@ export const statusFigures = z.object({
 });
 
 /** Reads a status's headline, as shown on the page. A sidecar of an earlier release returns only a verdict, and a standalone gateway not even that. Pure. */
-export function readFirstWords({
+export function readFirstText({
   right,
   headline,
   verdict,

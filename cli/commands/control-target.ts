@@ -7,7 +7,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
-import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
+import { findControlLocations } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
 
@@ -29,7 +29,7 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   }
   const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
-  const places = findControlPlaces(settings, findUserStateDirectory(process.env));
+  const places = findControlLocations(settings, findUserStateDirectory(process.env));
   if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
   const [only, ...others] = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
   if (only !== undefined && others.length === 0) return { kind: "socket", stateDirectories: [only], typed } as const;

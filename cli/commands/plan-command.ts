@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { findControlPlaces } from "#sidecar/upkeep/control/control-places.ts";
+import { findControlLocations } from "#sidecar/upkeep/control/control-places.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
@@ -21,7 +21,7 @@ export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
       const settings = readSidecarSettings(file, { mask });
       if (settings === undefined) return;
       const node = { ...settings.node, configPath: settings.node.configPath ?? config };
-      const stateDirectories = findControlPlaces({ ...settings, node }, findUserStateDirectory(process.env)) ?? [];
+      const stateDirectories = findControlLocations({ ...settings, node }, findUserStateDirectory(process.env)) ?? [];
       const { runPlanCommand: run } = await import("#sidecar/upkeep/plan-command.ts");
       process.exitCode = await run(
         { configPath: config, nodeVersion, stateDirectories, json, write },

@@ -31,11 +31,11 @@ export type KnownService = Readonly<{
 /** A service's settings: problems that prevent its start, or facts derived from the settings. */
 export type KnownSettings = Readonly<
   | { ok: false; problems: readonly string[] }
-  | { ok: true; facts: ServiceFacts; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }
+  | { ok: true; facts: ServiceInfo; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }
 >;
 
 /** A listener that a service is configured to open. */
-export type WantedListener = Readonly<{ host: string; port: number; setting: string }>;
+export type RequestedListener = Readonly<{ host: string; port: number; setting: string }>;
 
 /** The account that pays for settlements. */
 export type GasPayer = Readonly<{
@@ -47,9 +47,9 @@ export type GasPayer = Readonly<{
 }>;
 
 /** Facts about a service, derived from its settings, for external checks. */
-export type ServiceFacts = Readonly<{
+export type ServiceInfo = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
-  listeners: readonly WantedListener[];
+  listeners: readonly RequestedListener[];
   gasPayer?: GasPayer | undefined;
 }>;
 

@@ -7,7 +7,7 @@ import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts
 import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { dumpSettings } from "../config-dump.ts";
-import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceFacts } from "./known-service.ts";
+import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceInfo } from "./known-service.ts";
 
 /** Reads a service's settings as the service would, and registers their secrets with `mask`. */
 export function readKnownSettings(
@@ -26,7 +26,7 @@ export function readKnownSettings(
   }
 }
 
-type Reader = Readonly<{ definition: SettingsDefinition; facts: (sources: SettingsSources) => ServiceFacts }>;
+type Reader = Readonly<{ definition: SettingsDefinition; facts: (sources: SettingsSources) => ServiceInfo }>;
 
 const readers: Readonly<Record<DoctoredService, Reader>> = {
   sidecar: {
@@ -47,7 +47,7 @@ const readers: Readonly<Record<DoctoredService, Reader>> = {
   },
 };
 
-function describeSidecar({ listen, gateway }: SidecarSettings): ServiceFacts {
+function describeSidecar({ listen, gateway }: SidecarSettings): ServiceInfo {
   return {
     operations: listen,
     listeners: [
@@ -57,7 +57,7 @@ function describeSidecar({ listen, gateway }: SidecarSettings): ServiceFacts {
   };
 }
 
-function describeGateway(settings: GatewayAloneSettings): ServiceFacts {
+function describeGateway(settings: GatewayAloneSettings): ServiceInfo {
   const { listen } = settings;
   return {
     operations: listen,
@@ -82,7 +82,7 @@ function listGatewayListeners(
     });
 }
 
-function describeFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceFacts {
+function describeFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceInfo {
   const { nativeDecimals, rpcUrl } = chain;
   const { gasLimit, maxFeePerGasGwei } = settlement;
   return {
@@ -95,7 +95,7 @@ function describeFacilitator({ listen, operations, chain, signer, settlement }: 
   };
 }
 
-function describeResourceServer({ listen, operations, facilitator, settlement }: ResourceServerSettings): ServiceFacts {
+function describeResourceServer({ listen, operations, facilitator, settlement }: ResourceServerSettings): ServiceInfo {
   const { rpcUrl, privateKey } = settlement;
   const settlesItself = facilitator.url === undefined && rpcUrl !== undefined;
   return {

@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
-import { findDataDoubt, findHeightDoubt, findVersionDoubt } from "#sidecar/upgrade/node-before.ts";
+import { findDataConcern, findHeightConcern, findVersionConcern } from "#sidecar/upgrade/node-before.ts";
 import {
   findCondition,
   hasCondition,
@@ -71,7 +71,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   const reportedVersion = reported !== undefined;
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
-  const ofData = findDataDoubt(before, hash);
+  const ofData = findDataConcern(before, hash);
   if (ofData !== undefined && hash !== undefined) return { doubt: ofData, isFinal: true, reportedVersion };
   const doubt = findSidecarDoubt(said, reported, options) ?? findChainDoubt(said, options) ?? ofData;
   return { doubt, reportedVersion };
@@ -83,7 +83,7 @@ function findSidecarDoubt(
   { version, before, mayBeHeld }: ProofOptions,
 ): string | undefined {
   if (!said.node.answers) return "the node does not answer";
-  const ofVersion = findVersionDoubt({ version: parseNodeVersion(version) }, before, {
+  const ofVersion = findVersionConcern({ version: parseNodeVersion(version) }, before, {
     reported: reported && { version: reported },
   });
   if (ofVersion !== undefined) return ofVersion;
@@ -102,5 +102,5 @@ function findSidecarDoubt(
 function findChainDoubt(said: SidecarStatus, { before }: ProofOptions): string | undefined {
   const { height } = said.node;
   if (height === undefined) return "it reports no height";
-  return findHeightDoubt(before, height, findCondition(said, "HeightAdvancing")?.reason === "Idle");
+  return findHeightConcern(before, height, findCondition(said, "HeightAdvancing")?.reason === "Idle");
 }

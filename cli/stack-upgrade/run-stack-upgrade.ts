@@ -1,13 +1,18 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Pause } from "#daemon/time.ts";
-import { runUpgrade, type RunResult as Result, type StageStep, type StageSteps } from "#sidecar/upgrade/run-upgrade.ts";
+import {
+  runUpgrade,
+  type RunResult as Result,
+  type StageAction,
+  type StageSteps,
+} from "#sidecar/upgrade/run-upgrade.ts";
 import { RecordError, type StackAmendment, type StackRecord, type StackStage } from "./stack-record.ts";
 import { stackRoute } from "./stack-route.ts";
 
 /** Adds to the record; resolves once it is on disk. */
 export type AmendRecord = (amendment: StackAmendment) => Promise<void>;
 
-export type StackStep = StageStep<StackRecord>;
+export type StackStep = StageAction<StackRecord>;
 export type StackSteps = StageSteps<StackStage, StackRecord>;
 export type RunResult = Result<StackRecord>;
 

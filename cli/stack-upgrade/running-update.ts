@@ -14,7 +14,7 @@ export type EndUpdateDependencies = Readonly<{
 }>;
 
 const killMs = 10_000;
-const lookAgainMs = 1_000;
+const checkAgainMs = 1_000;
 
 /**
  * Ensures that no `pulumi up` of an earlier run is still running: waits until its time limit, then stops it. No other step may run
@@ -52,7 +52,7 @@ async function waitForEnd(
   const untilMs = clock.monotonicMs() + ms;
   while (await isAtWork(update, dependencies)) {
     if (until?.aborted === true || clock.monotonicMs() >= untilMs) return false;
-    await pause(lookAgainMs, until);
+    await pause(checkAgainMs, until);
   }
   return true;
 }

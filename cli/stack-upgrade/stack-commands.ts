@@ -1,26 +1,26 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** Options that identify an upgrade from any working directory. */
-export type CommandPlace = Readonly<{ stack: string; directory: string; configFile: string }>;
+export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
 /** Formats the command that resumes an upgrade. Pure. */
-export function formatContinueCommand({ stack, directory, configFile }: CommandPlace): string {
+export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
   const options = ["--stack", stack, "--continue", "--cwd", directory, "--config-file", configFile];
   return joinWords("gatehouse", "upgrade", ...options);
 }
 
 /** Formats the command that removes the lock of a finished update. Pure. */
-export function formatCancelCommand({ stack, directory }: Pick<CommandPlace, "stack" | "directory">): string {
+export function formatCancelCommand({ stack, directory }: Pick<CommandLocation, "stack" | "directory">): string {
   return joinWords("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
 }
 
 /** Formats the command that refreshes Pulumi's state and updates the stack. Pure. */
-export function formatRefreshCommand({ stack, directory, configFile }: CommandPlace): string {
+export function formatRefreshCommand({ stack, directory, configFile }: CommandLocation): string {
   return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }
 
 /** Formats the command that clears Pulumi's pending creations and refreshes only these resources. Pure. */
-export function formatClearCommand({ stack, directory, configFile }: CommandPlace, urns: readonly string[]): string {
+export function formatClearCommand({ stack, directory, configFile }: CommandLocation, urns: readonly string[]): string {
   const options = ["--clear-pending-creates", "--yes", "--stack", stack, "--config-file", configFile];
   return joinWords("pulumi", "-C", directory, "refresh", ...options, ...urns.flatMap((urn) => ["--target", urn]));
 }

@@ -3,7 +3,7 @@ import type { Pause } from "#daemon/time.ts";
 import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
 import type { PulumiCli, PulumiUpdate } from "./pulumi/pulumi-cli.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
-import { formatCancelCommand, type CommandPlace } from "./stack-commands.ts";
+import { formatCancelCommand, type CommandLocation } from "./stack-commands.ts";
 import { hostname } from "node:os";
 import type { Processes } from "./pulumi/processes.ts";
 import type { StackRecord } from "./stack-record.ts";
@@ -19,7 +19,7 @@ export type UpdateDependencies = Readonly<{
 
 /** Max wait for another party's update, and retry interval. */
 const lockedWithinMs = 600_000;
-const lookAgainMs = 10_000;
+const checkAgainMs = 10_000;
 
 /** Max removals of a killed update's leftovers; each removes all. */
 const cleaningsMax = 3;
@@ -30,7 +30,7 @@ const deadLocksMax = 3;
 /** Errors of a self-managed backend and of Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
 
-export type UpdateOptions = Pick<CommandPlace, "stack" | "directory"> &
+export type UpdateOptions = Pick<CommandLocation, "stack" | "directory"> &
   Pick<PulumiUpdate, "withinMs" | "onBegin"> &
   Readonly<{
     /** Removes leftovers that block an update, based on its error `said`; returns their number. */
@@ -67,7 +67,7 @@ export async function updateStack(
         await onLocked();
         if (clock.monotonicMs() >= untilMs || signal.aborted) return { kind: "waits", why: explainLock(place) };
         say("Another update of the stack is under way, or one was killed; waiting for it.");
-        await pause(lookAgainMs, signal);
+        await pause(checkAgainMs, signal);
       } else {
         const removed = cleanings < cleaningsMax ? await removeStrays(error.said) : 0;
         if (removed === 0) return { kind: "failed", why: error.message };
@@ -77,7 +77,7 @@ export async function updateStack(
   }
 }
 
-function explainLock(place: Pick<CommandPlace, "stack" | "directory">): string {
+function explainLock(place: Pick<CommandLocation, "stack" | "directory">): string {
   return `the stack is locked by another update. Wait for its end; if it was killed, see that none runs and say: ${formatCancelCommand(place)}`;
 }
 

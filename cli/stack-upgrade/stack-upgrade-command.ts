@@ -6,7 +6,7 @@ import { findConfigFile } from "./config-file.ts";
 import type { StackQueries } from "./node-status.ts";
 import { createPlatform, createQueries } from "./platforms.ts";
 import { findCurrentContext } from "./kubernetes/kubectl.ts";
-import { explainOtherBackend } from "./pulumi/pulumi-backend.ts";
+import { explainBackendMismatch } from "./pulumi/pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
 import {
@@ -146,7 +146,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   try {
     const backend = await pulumi.readBackend();
     if (backend.sha256 === known.backend.sha256) return;
-    throw new Refused(`${describeRecord(known)}; ${explainOtherBackend(known.backend, backend)}`);
+    throw new Refused(`${describeRecord(known)}; ${explainBackendMismatch(known.backend, backend)}`);
   } catch (error) {
     if (!(error instanceof PulumiError)) throw error;
   }

@@ -2,7 +2,7 @@ import {
   copyWorkspace,
   discardWork,
   flushWorkspace,
-  lookAtWorkspace,
+  checkWorkspace,
   putWorkspaceBack,
   removeCopy,
   restoreWorkspace,
@@ -22,7 +22,7 @@ try {
 
 async function runAction(): Promise<void> {
   if (volume !== undefined && action === "look") {
-    process.stdout.write(`${JSON.stringify(await lookAtWorkspace(volume))}\n`);
+    process.stdout.write(`${JSON.stringify(await checkWorkspace(volume))}\n`);
   } else if (volume !== undefined && action === "flush") {
     await flushWorkspace(volume);
   } else if (volume !== undefined && id !== undefined && action === "copy") {

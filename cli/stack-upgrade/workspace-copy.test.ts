@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { copyWorkspace, lookAtWorkspace, putWorkspaceBack } from "./workspace-copy.ts";
+import { copyWorkspace, checkWorkspace, putWorkspaceBack } from "./workspace-copy.ts";
 
 let volume: string;
 
@@ -21,7 +21,7 @@ afterEach(() => rm(volume, { recursive: true, force: true }));
 
 describe("a copy of a node's data", () => {
   it("stays out of room that is not there, and leaves nothing of itself", async ({ skip }) => {
-    const { clones } = await lookAtWorkspace(volume);
+    const { clones } = await checkWorkspace(volume);
     skip(clones, "a clone takes no room");
     const path = join(volume, "data/zzz");
     await writeFile(path, "");
@@ -33,7 +33,7 @@ describe("a copy of a node's data", () => {
   it("is told apart from what was put aside", async () => {
     await copyWorkspace(volume, "2027-01-05");
     await mkdir(join(volume, ".gatehouse-upgrade/2027-01-04/aside"), { recursive: true });
-    const { leftovers, copies } = await lookAtWorkspace(volume);
+    const { leftovers, copies } = await checkWorkspace(volume);
     expect(leftovers.toSorted()).toEqual(["2027-01-04", "2027-01-05"]);
     expect(copies).toEqual(["2027-01-05"]);
   });

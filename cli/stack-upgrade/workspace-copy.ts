@@ -21,7 +21,7 @@ const kept = ["data", "conf"] as const;
 const workDirectory = ".gatehouse-upgrade";
 
 /** Content of a volume. */
-export type WorkspaceLook = Readonly<{
+export type WorkspaceCheck = Readonly<{
   bytes: number;
   freeBytes: number;
   /** Whether its file system supports clones. */
@@ -35,7 +35,7 @@ export type WorkspaceLook = Readonly<{
 }>;
 
 /** Measures the data to copy and the free space, and lists leftovers. Leaves no changes. */
-export async function lookAtWorkspace(volume: string): Promise<WorkspaceLook> {
+export async function checkWorkspace(volume: string): Promise<WorkspaceCheck> {
   const bytes = await measureKept(volume);
   const { freeBytes } = await readDiskSpace(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));

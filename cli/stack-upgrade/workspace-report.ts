@@ -46,7 +46,7 @@ export function explainCopy(holder: string, command: string): string {
 export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 
 /** Mount path of the volume in a job's container. */
-export const volumePlace = "/volume";
+export const volumeLocation = "/volume";
 
 /** Node's message about a missing program. */
 const missingModule = "Cannot find module";

@@ -4,7 +4,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
 
 /** A port that a part of the stack will listen on. */
-export type WantedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
+export type RequestedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
 
 /**
  * Ensures that every port is free before anything starts.
@@ -13,7 +13,7 @@ export type WantedPort = Readonly<{ host: string; port: number; owner: string; s
  * port: how to stop it.
  */
 export async function requireFreePorts(
-  wanted: readonly WantedPort[],
+  wanted: readonly RequestedPort[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   const taken = await Promise.all(wanted.map(isTaken));
@@ -25,7 +25,7 @@ export async function requireFreePorts(
   if (lines.length > 0) throw new StartupError([...lines, ...describeOwners(conflicts, env)]);
 }
 
-function describeOwners(conflicts: readonly WantedPort[], env: Readonly<Record<string, string | undefined>>) {
+function describeOwners(conflicts: readonly RequestedPort[], env: Readonly<Record<string, string | undefined>>) {
   const ports = new Set(conflicts.map(({ port }) => port));
   const owners = listRunningServices(env).filter(({ url }) => ports.has(readUrlPort(new URL(url))));
   const byPid = Map.groupBy(owners, ({ stopPid }) => stopPid);
@@ -35,7 +35,7 @@ function describeOwners(conflicts: readonly WantedPort[], env: Readonly<Record<s
   );
 }
 
-async function isTaken({ host, port }: WantedPort): Promise<boolean> {
+async function isTaken({ host, port }: RequestedPort): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) =>

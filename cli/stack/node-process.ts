@@ -8,7 +8,7 @@ import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
 /** Directories of a node: that of `ops`, and that of its process id. */
-type NodePlace = Readonly<{ directory: string; runDirectory: string }>;
+type NodeLocation = Readonly<{ directory: string; runDirectory: string }>;
 
 /** Directories of the node, and deadlines of its start and stop. */
 export type NodeProcessOptions = Readonly<{
@@ -62,7 +62,7 @@ export async function stopLeftNode(workspace: string, stopDeadlineMs: number): P
  *
  * @throws {StartupError} if it was killed.
  */
-async function stopNode({ directory, runDirectory }: NodePlace, deadlineMs: number): Promise<void> {
+async function stopNode({ directory, runDirectory }: NodeLocation, deadlineMs: number): Promise<void> {
   try {
     await runOps(["stop", "--force"], { directory, deadlineMs });
   } catch (cause) {

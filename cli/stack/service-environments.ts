@@ -6,7 +6,7 @@ import type { StateDirectory } from "./state-directory.ts";
 export type ServiceEnvironment = Readonly<Record<string, string>>;
 
 /** Chain of the embedded stack, and its endpoints. */
-export type ChainFacts = Readonly<{
+export type ChainInfo = Readonly<{
   chainId: number;
   token: Address;
   httpUrl: string;
@@ -40,7 +40,7 @@ export function buildPushgatewayEnvironment({ pushedMetrics }: StateDirectory): 
 /** Builds the sidecar's settings in the embedded stack. */
 export function buildSidecarEnvironment(
   { node, sidecar }: StateDirectory,
-  chain: ChainFacts,
+  chain: ChainInfo,
   pushgatewayUrl: string,
 ): ServiceEnvironment {
   return {
@@ -65,7 +65,7 @@ export function buildSidecarEnvironment(
 /** Builds the facilitator's settings in the embedded stack. */
 export function buildFacilitatorEnvironment(
   { facilitatorLedger }: StateDirectory,
-  chain: ChainFacts,
+  chain: ChainInfo,
   signerKeyFile: string,
 ): ServiceEnvironment {
   return {
@@ -81,7 +81,7 @@ export function buildFacilitatorEnvironment(
 /** Builds the resource server's settings in the embedded stack. */
 export function buildResourceServerEnvironment(
   { routes, claimsLedger }: StateDirectory,
-  chain: ChainFacts,
+  chain: ChainInfo,
   seller: Readonly<{ payee: Address; facilitatorUrl: string }>,
 ): ServiceEnvironment {
   return {

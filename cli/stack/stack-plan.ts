@@ -13,14 +13,14 @@ import type { ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
 import { buildChildEnvironment, type Variables } from "./child-environment.ts";
-import type { WantedPort } from "./free-ports.ts";
+import type { RequestedPort } from "./free-ports.ts";
 import {
   buildDevnetEnvironment,
   buildFacilitatorEnvironment,
   buildPushgatewayEnvironment,
   buildResourceServerEnvironment,
   buildSidecarEnvironment,
-  type ChainFacts,
+  type ChainInfo,
 } from "./service-environments.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
@@ -29,10 +29,10 @@ export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" |
 
 /** Everything known about an embedded stack before anything starts. */
 export type StackPlan = Readonly<{
-  chain: ChainFacts;
+  chain: ChainInfo;
   devnet: DevnetSettings;
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
-  ports: readonly WantedPort[];
+  ports: readonly RequestedPort[];
   /** Services that Prometheus scrapes. */
   scraped: readonly ScrapeTarget[];
   /** Full environment of each child. */
@@ -120,7 +120,7 @@ export function planStack({ directory, accounts, signerKeyFile, env, overview }:
   };
 }
 
-function describeChain({ node, monitor, chain }: DevnetSettings): ChainFacts {
+function describeChain({ node, monitor, chain }: DevnetSettings): ChainInfo {
   return {
     chainId: chain.id,
     token: tokenAddress,
@@ -145,7 +145,7 @@ function buildWantedPort(
   { host, port }: Listener,
   { service }: SettingsDefinition,
   path = ["listen", "port"],
-): WantedPort {
+): RequestedPort {
   return { owner, host, port, setting: toEnvironmentName(service, path) };
 }
 

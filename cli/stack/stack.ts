@@ -7,7 +7,7 @@ import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
-import { requireFreePorts, type WantedPort } from "./free-ports.ts";
+import { requireFreePorts, type RequestedPort } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
@@ -164,7 +164,7 @@ async function startAndBuy(
   return { hints, document: { parts, overview: overviewUrl, purchase: bought, paidAfterMs } };
 }
 
-function listExtraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly WantedPort[] {
+function listExtraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly RequestedPort[] {
   const wanted = [
     { owner: "Prometheus", port: observe, setting: "--observe" },
     { owner: "overview", port: overview, setting: "--overview" },

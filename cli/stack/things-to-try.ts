@@ -4,7 +4,7 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 /** Addresses and names in the lines to paste. */
-export type StackPlaces = Readonly<{
+export type StackLocations = Readonly<{
   gatewayUrl: string;
   sidecarUrl: string;
   resourceUrl: string;
@@ -16,7 +16,7 @@ export type StackPlaces = Readonly<{
 }>;
 
 /** Formats five things to try on a running stack, each with a line to paste. */
-export function formatThingsToTry(places: StackPlaces, paint: Paint): string {
+export function formatThingsToTry(places: StackLocations, paint: Paint): string {
   const config = quoteShellWord(relative(places.workingDirectory, places.nodeConfig));
   const key = quoteShellWord(relative(places.workingDirectory, places.clientKeyFile));
   const gatehouse = formatOwnCommand(places.workingDirectory);

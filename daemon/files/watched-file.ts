@@ -56,7 +56,7 @@ export function watchFile<Value>(
 }
 
 /** {@link WatchedFileOptions} with an asynchronous `read`. */
-export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
+export type OpenFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
   Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
 /**
@@ -65,7 +65,7 @@ export type OpenedFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
  * @throws {StartupError} when the file can't be used at startup.
  */
 export async function openWatchedFile<Value>(
-  { read, apply, ...file }: OpenedFileOptions<Value>,
+  { read, apply, ...file }: OpenFileOptions<Value>,
   dependencies: WatchedFileDependencies,
 ): Promise<AsyncDisposable> {
   const watched = createWatchedFile(file, dependencies);

@@ -7,7 +7,7 @@ import { DeadlineError, within } from "../time.ts";
 import { settingsFileBytes } from "./settings-source.ts";
 
 /** The text of the settings that a service last ran with, retained across its processes. It contains no secret, because settings files must not. */
-export type KeptSettings = Readonly<{
+export type StoredSettings = Readonly<{
   path: string;
   /** Undefined if nothing is retained, or if it can't be read. */
   recall: () => Promise<string | undefined>;
@@ -16,7 +16,7 @@ export type KeptSettings = Readonly<{
 }>;
 
 /** The owner of the settings, and the log for read and write failures. */
-export type KeptSettingsOptions = Readonly<{
+export type StoredSettingsOptions = Readonly<{
   service: string;
   settingsPath: string;
   userStateDirectory: string;
@@ -27,7 +27,12 @@ export type KeptSettingsOptions = Readonly<{
 const fileMs = 10_000;
 
 /** Retains settings in the user's state directory, keyed by service and settings file path. */
-export function keepSettings({ service, settingsPath, userStateDirectory, warn }: KeptSettingsOptions): KeptSettings {
+export function keepSettings({
+  service,
+  settingsPath,
+  userStateDirectory,
+  warn,
+}: StoredSettingsOptions): StoredSettings {
   const name = `${service}-${hash("sha256", resolve(settingsPath)).slice(0, 16)}.json5`;
   const path = join(userStateDirectory, "settings-in-force", name);
   const recall = async () => {

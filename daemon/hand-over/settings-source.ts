@@ -26,7 +26,7 @@ export function listSettingsFiles(path: string, environment: NodeJS.ProcessEnv):
 }
 
 /** Returns a stamp that changes when a file is written or replaced; doesn't read the files. */
-export async function lookAtFiles(paths: readonly string[]): Promise<string> {
+export async function checkFiles(paths: readonly string[]): Promise<string> {
   const looks = paths.map((path) =>
     stat(path).then(({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`, explainUnreadable),
   );

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { createStopSignal } from "../process/stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
 import { findUserStateDirectory } from "../files/user-state-directory.ts";
-import { keepSettings, type KeptSettings } from "./kept-settings.ts";
+import { keepSettings, type StoredSettings } from "./kept-settings.ts";
 import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
   createSettling,
   listSettingsFiles,
-  lookAtFiles,
+  checkFiles,
   readSettingsSource,
   rememberSource,
   type SettingsSource,
@@ -65,7 +65,7 @@ class Supervisor {
   readonly #supervised: SupervisedService;
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
-  readonly #kept: KeptSettings;
+  readonly #kept: StoredSettings;
   /** Processes that have not been told to exit. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Map<ServiceProcess, Promise<void>>();
@@ -85,7 +85,7 @@ class Supervisor {
   }
 
   async run(): Promise<number> {
-    let look = await lookAtFiles(this.#files);
+    let look = await checkFiles(this.#files);
     let source = await readSettingsSource(this.#files);
     const { first, isServing } = await this.#begin(source);
     if (!isServing) return (await first.ended) ?? 1;
@@ -95,7 +95,7 @@ class Supervisor {
       const { process: serving } = this.#inForce ?? { process: first };
       const status = await Promise.race([serving.ended, pause(lookEveryMs)]);
       if (status !== undefined) return status ?? 1;
-      const now = await lookAtFiles(this.#files);
+      const now = await checkFiles(this.#files);
       if (!isSettled(now) || (now === look && this.#tries === 0) || this.#leaving.size > 0) continue;
       look = now;
       const found = await readSettingsSource(this.#files);

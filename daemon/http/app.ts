@@ -10,7 +10,7 @@ import { createBoundedLog } from "../log/bounded-log.ts";
 import { BodyTooLargeError, discardBody } from "../bytes.ts";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
-import { beginTrace, formatTraceFacts } from "./request-trace.ts";
+import { startTrace, formatTraceInfo } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
 /** Variables in every handler's context. */
@@ -57,7 +57,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   const lines = createBoundedLog(log);
   app.use(requestId());
   app.use((c, next) => {
-    c.set("trace", readTraceContext(c.req.header("traceparent"), c.req.header("tracestate")) ?? beginTrace());
+    c.set("trace", readTraceContext(c.req.header("traceparent"), c.req.header("tracestate")) ?? startTrace());
     return next();
   });
   if (metrics !== undefined) app.use(measureRequests(metrics));
@@ -71,7 +71,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();
-    if (error instanceof BodyTooLargeError) return refuseBody(c, options.bodyLimitBytes);
+    if (error instanceof BodyTooLargeError) return rejectBody(c, options.bodyLimitBytes);
     if (hasLeft(c)) {
       log.debug({ err: error }, "a client went in the middle of its request");
       // The client never reads it; metrics count it as a client error.
@@ -81,7 +81,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
       {
         event: "request-failed",
         err: error,
-        ...formatTraceFacts({ requestId: c.get("requestId"), trace: c.get("trace") }),
+        ...formatTraceInfo({ requestId: c.get("requestId"), trace: c.get("trace") }),
         route: c.get("route") ?? routePath(c, -1),
       },
       "request failed",
@@ -99,7 +99,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
     const length = c.req.header("Content-Length");
     if (length !== undefined && c.req.header("Transfer-Encoding") === undefined) {
-      return Number(length) > limitBytes ? refuseBody(c, limitBytes) : next();
+      return Number(length) > limitBytes ? rejectBody(c, limitBytes) : next();
     }
     const { body } = c.req.raw;
     if (body === null) return next();
@@ -114,12 +114,12 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
     c.req.raw = new Request(c.req.raw, { method: c.req.method, body: body.pipeThrough(limited), duplex: "half" });
     await next();
     // Overrides the handler's response to the truncated body.
-    if (readBytes > limitBytes) c.res = await refuseBody(c, limitBytes);
+    if (readBytes > limitBytes) c.res = await rejectBody(c, limitBytes);
     return undefined;
   };
 }
 
-async function refuseBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
+async function rejectBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
   const whole = await discardBody(c.req.raw.body, discardLimits);
   const headers: Record<string, string> = whole ? {} : { Connection: "close" };
   return c.json({ error: `body larger than ${limitBytes} bytes; send less` }, 413, headers);

@@ -40,6 +40,8 @@ export function createEngineClient(address: string): (request: EngineRequest) =>
     const sent = body === undefined ? undefined : JSON.stringify(body);
     const response = await sendRequest({ ...socket, url: `${origin}${path}`, method, headers, body: sent, signal });
     const { bytes, isTruncated } = await readBodyStart(response, responseLimitBytes);
+    // A body without a length ends with its connection, so one that the signal closed looks complete.
+    if (!isTruncated) signal.throwIfAborted();
     return { status: response.statusCode ?? 0, headers: response.headers, body: bytes, isTruncated };
   };
 }

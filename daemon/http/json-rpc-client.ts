@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { BodyTooLargeError, readText } from "../bytes.ts";
-import { readAnswer, writeCall, type JsonRpcAnswer } from "../json-rpc.ts";
+import { readAnswer, writeCall, type JsonRpcResponse } from "../json-rpc.ts";
 import { createRunningTimeout } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
@@ -24,10 +24,14 @@ export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?:
  *
  * @throws {NoJsonRpcAnswerError} when no JSON-RPC response arrives within the limits, or `signal` aborts.
  */
-export type CallJsonRpc = (method: string, params: readonly unknown[], signal?: AbortSignal) => Promise<JsonRpcAnswer>;
+export type CallJsonRpc = (
+  method: string,
+  params: readonly unknown[],
+  signal?: AbortSignal,
+) => Promise<JsonRpcResponse>;
 
 /** Reason why there is no JSON-RPC response; `status` is the HTTP status, `text` the body received instead. */
-export type NoJsonRpcAnswer =
+export type NoJsonRpcResponse =
   | Readonly<{ kind: "unreachable" | "timeout" | "too-large" }>
   | Readonly<{ kind: "unresolved"; hostname: string }>
   | Readonly<{ kind: "redirect"; status: number }>
@@ -39,9 +43,9 @@ export type NoJsonRpcAnswer =
 export class NoJsonRpcAnswerError extends Error {
   override readonly name = "NoJsonRpcAnswerError";
   readonly code = "no_json_rpc_answer";
-  readonly why: NoJsonRpcAnswer;
+  readonly why: NoJsonRpcResponse;
 
-  constructor(why: NoJsonRpcAnswer, message: string, options?: ErrorOptions) {
+  constructor(why: NoJsonRpcResponse, message: string, options?: ErrorOptions) {
     super(message, options);
     this.why = why;
   }
@@ -79,7 +83,7 @@ export function createJsonRpcClient(
   };
 }
 
-function requireAnswer(text: string, status: number): JsonRpcAnswer {
+function requireAnswer(text: string, status: number): JsonRpcResponse {
   const read = readAnswer(text);
   switch (read.kind) {
     case "answer":

@@ -38,7 +38,7 @@ export type HttpListener = AsyncDisposable &
   }>;
 
 /** A listener that can drain its clients: see {@link takeLeave}. `leave` resolves when their requests have ended and they have disconnected. */
-export type LeavingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
+export type DrainingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
 
 /**
  * Serves an application over HTTP/1.1.
@@ -48,7 +48,7 @@ export type LeavingListener = HttpListener & Readonly<{ leave: () => Promise<voi
 export async function listenHttp(
   app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
   options: ListenOptions,
-): Promise<LeavingListener> {
+): Promise<DrainingListener> {
   const server = createAdaptorServer({
     fetch: (request, env) =>
       hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : refuseSeveralHosts(),

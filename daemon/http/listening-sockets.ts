@@ -5,7 +5,7 @@ import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchan
 import { admitAlike, findListeningSocket } from "./raw-connections.ts";
 
 /** The address of a server, and its number of sockets. */
-export type ListeningPlace = Readonly<{
+export type ListeningLocation = Readonly<{
   /** Identifies the listener: in a hot restart, the new process inherits the sockets of the listener with this name. */
   name: string;
   host: string;
@@ -36,7 +36,7 @@ const asHttpTakes = { allowHalfOpen: true, noDelay: true };
  */
 export async function listenOnSockets(
   server: Server,
-  { name, host, port, sockets }: ListeningPlace,
+  { name, host, port, sockets }: ListeningLocation,
 ): Promise<ListeningSockets> {
   const handed = getSocketExchange().acquire(name);
   if (handed.length > 0) return await listenOnHanded(server, handed);
@@ -46,7 +46,7 @@ export async function listenOnSockets(
     one: S,
     where: Readonly<{ host: string; port: number; reusePort: boolean }>,
   ) => {
-    await beginListening(one, where);
+    await startListening(one, where);
     begun.defer(() => closeServer(one));
     return one;
   };
@@ -86,7 +86,7 @@ async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): 
   const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();
   for (const [index, one] of taking.entries()) {
-    await beginListening(one, handed[index] ?? {});
+    await startListening(one, handed[index] ?? {});
     begun.defer(() => closeServer(one));
   }
   begun.move();
@@ -107,7 +107,7 @@ function createAcceptor(server: Server): NetServer {
  */
 async function checkIsFree(host: string, port: number): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
-  await beginListening(probe, { host, port, exclusive: true });
+  await startListening(probe, { host, port, exclusive: true });
   await closeServer(probe);
 }
 
@@ -129,7 +129,7 @@ function closeServer(server: NetServer, close = server.close): Promise<void> {
  *
  * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; the same server may retry.
  */
-export async function beginListening(server: NetServer, where: ListenOptions | SocketHandle): Promise<void> {
+export async function startListening(server: NetServer, where: ListenOptions | SocketHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const onListening = () => {
       server.off("error", onError);

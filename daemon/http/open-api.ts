@@ -6,7 +6,7 @@ import type { App } from "./app.ts";
 export const openApiPath = "/openapi.json";
 
 /** Response of an operation for a status. */
-export type ApiAnswer = Readonly<{
+export type ApiResponse = Readonly<{
   description: string;
   /** Schema of a JSON body. */
   body?: z.ZodType;
@@ -37,7 +37,7 @@ export type ApiOperation = Readonly<{
   /** A listener other than the one that serves the document. */
   server?: Readonly<{ url: string; description: string }>;
   /** By status; other responses are `{error}`. */
-  answers: Readonly<Record<number, ApiAnswer>>;
+  answers: Readonly<Record<number, ApiResponse>>;
 }>;
 
 /** Operations of a listener. */
@@ -112,7 +112,7 @@ function buildParameterObject(
   return { name, ...place, description, schema: { type: "string" } };
 }
 
-function buildResponseObject({ description, body, text }: ApiAnswer) {
+function buildResponseObject({ description, body, text }: ApiResponse) {
   if (body !== undefined) return { description, content: buildJsonContent(body) };
   if (text === undefined) return { description };
   const types = typeof text === "string" ? [text] : text;

@@ -6,7 +6,7 @@ import type { FileInForce } from "../files/files-in-force.ts";
 import { operatorPaths } from "../stack-services.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
-import { listenHttp, type LeavingListener, type ListenOptions } from "./listener.ts";
+import { listenHttp, type DrainingListener, type ListenOptions } from "./listener.ts";
 import { addOpenApiRoute, type Api } from "./open-api.ts";
 import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
@@ -46,7 +46,7 @@ export async function listenForOperations(
       /** The API description served at `/openapi.json`. */ api: Api;
       /** Adds the service's page. */ addPage?: (app: App, sources: OperationsSources) => void;
     }>,
-): Promise<LeavingListener> {
+): Promise<DrainingListener> {
   const app = createApp(
     { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
     { log, mask },

@@ -5,7 +5,7 @@ import type { TraceContext } from "./trace-context.ts";
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
 /** Starts a trace for a request without one (W3C Trace Context, section 3.2.2); requests no spans. */
-export function beginTrace(): TraceContext {
+export function startTrace(): TraceContext {
   const ids = randomBytes(24).toString("hex");
   return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`, tracestate: undefined };
 }
@@ -16,7 +16,7 @@ export function readTraceId({ traceparent }: TraceContext): string {
 }
 
 /** Formats the trace fields of a request for a log line. */
-export function formatTraceFacts({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
+export function formatTraceInfo({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
   return { requestId, traceId: readTraceId(trace) };
 }
 

@@ -1,12 +1,12 @@
 import type { LogEvent } from "./events/all-events.ts";
-import type { EventFacts, Logger } from "./log.ts";
+import type { EventInfo, Logger } from "./log.ts";
 
 /** Max lines of one kind per interval; further ones are only counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
 /** Writes lines caused by clients: the message is one of a few constants, and the facts distinguish its lines. */
 export type BoundedLog = Readonly<{
-  [Level in "info" | "warn" | "error"]: (facts: EventFacts<LogEvent<Level>>, message: string) => void;
+  [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string) => void;
 }>;
 
 /** Enough to see what happens and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
@@ -20,8 +20,8 @@ export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
 export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
   const at =
-    <Name extends LogEvent>(report: (facts: EventFacts<Name>, message: string) => void) =>
-    (facts: EventFacts<Name>, message: string) => {
+    <Name extends LogEvent>(report: (facts: EventInfo<Name>, message: string) => void) =>
+    (facts: EventInfo<Name>, message: string) => {
       const { event } = facts;
       const lines =
         byMessage.get(message) ??

@@ -7,10 +7,10 @@ import { rewriteLines } from "./log-format.ts";
 import type { Mask } from "../secrets/mask.ts";
 
 /** Facts of a named event of a level. */
-export type EventFacts<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
+export type EventInfo<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
 
 /** Writes an event's line. */
-type Write<Name extends LogEvent> = (facts: EventFacts<Name>, message: string) => void;
+type Write<Name extends LogEvent> = (facts: EventInfo<Name>, message: string) => void;
 
 /** Writes a line, with or without an event, that needs no operator action. */
 type WriteFreely<Name extends LogEvent> = {

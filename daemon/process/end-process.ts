@@ -8,7 +8,7 @@ import v8Flags from "./v8-flags.json" with { type: "json" };
 
 /** Time that a process's exit waits for readers of its output, and for calls in flight. */
 const waitMs = 1_000;
-const lookAgainMs = 20;
+const checkAgainMs = 20;
 
 /** Time for V8's threads to finish compiling functions: each takes a few milliseconds. */
 const compiledMs = 50;
@@ -33,7 +33,7 @@ export async function endProcess(status: number): Promise<never> {
     Promise.all([waitUntilPrinted(process.stdout), waitUntilPrinted(process.stderr)]),
     pause(waitMs, over),
   ]);
-  while (listThreadCalls().length > 0 && !over.aborted) await pause(lookAgainMs, over);
+  while (listThreadCalls().length > 0 && !over.aborted) await pause(checkAgainMs, over);
   if (listThreadCalls().length > 0) process.kill(process.pid, "SIGKILL");
   await compiled;
   process.exit(status);

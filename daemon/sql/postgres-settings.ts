@@ -33,7 +33,7 @@ export type PostgresSettings = Readonly<{
 }>;
 
 /** Rejects two ledgers: which of them contains the payments would be ambiguous. */
-export function refuseBothLedgers(pathSetting: string, urlSetting: string): StartupError {
+export function rejectBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
     `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +
       `a SQLite file, or ${pathSetting} for replicas with PostgreSQL.`,

@@ -42,7 +42,7 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
 }
 
 /** Formats the database's address and its setting, e.g. `PostgreSQL at db:5432 (GATEHOUSE_…_URL)`. */
-export function formatPlace({ url, setting }: Pick<Place, "url" | "setting">): string {
+export function formatLocation({ url, setting }: Pick<Place, "url" | "setting">): string {
   return `${formatServer(url)} (${setting})`;
 }
 

@@ -3,7 +3,7 @@ import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg
 import { lookupName } from "../http/name-lookup.ts";
 import type { Logger } from "../log/log.ts";
 import { migrate } from "./postgres-migration.ts";
-import { describeStartFailure, formatPlace } from "./postgres-start-failure.ts";
+import { describeStartFailure, formatLocation } from "./postgres-start-failure.ts";
 import { startStep } from "../process/start-step.ts";
 import { pause, createBackoff } from "../time.ts";
 import type { Secret } from "../secrets/secret.ts";
@@ -62,7 +62,7 @@ export async function openPostgresStore(
   // The server may close an idle connection; the next query opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
   try {
-    await startStep(formatPlace(options), async () => {
+    await startStep(formatLocation(options), async () => {
       const client = await pool.connect();
       try {
         await migrate(client, options);

@@ -1,6 +1,6 @@
 import { Agent } from "node:http";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
-import type { JsonRpcAnswer, JsonRpcFailure } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse, JsonRpcFailure } from "#daemon/json-rpc.ts";
 
 /** The chain did not respond: the connection broke or the request timed out. */
 export class AnvilUnreachableError extends Error {
@@ -51,7 +51,7 @@ export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
   const call = createJsonRpcClient({ ...options, timeoutMs, agent }, { timeout });
   return {
     request: async <T>(method: string, params: readonly unknown[] = []): Promise<T> => {
-      let answer: JsonRpcAnswer;
+      let answer: JsonRpcResponse;
       try {
         answer = await call(method, params);
       } catch (cause) {

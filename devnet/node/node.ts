@@ -12,7 +12,7 @@ import { readNodeConf } from "./node-conf.ts";
 import { openPruning, type Pruning } from "../pruning.ts";
 import { claimWorkspace } from "./running-node.ts";
 import { createServer, type ServerResponse } from "node:http";
-import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { startListening } from "#daemon/http/listening-sockets.ts";
 import { findControlAddress } from "./control-client.ts";
 
 export type NodeOptions = Readonly<{
@@ -146,7 +146,7 @@ async function startControlServer(runDirectory: string, pruning: Pruning): Promi
   // This process has the workspace's lock, so an existing socket is a leftover of a killed node.
   await rm(join(runDirectory, "control.sock"), { force: true });
   const address = await findControlAddress(runDirectory);
-  await beginListening(server, { path: address.path });
+  await startListening(server, { path: address.path });
   return {
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

@@ -28,7 +28,7 @@ export type TestNode = AsyncDisposable &
     /** Calls a method over HTTP; fails on an error response. */
     ask<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
     /** Calls a method over HTTP and returns the error of the response. */
-    refusal(method: string, ...params: readonly unknown[]): Promise<RpcAnswer["error"]>;
+    refusal(method: string, ...params: readonly unknown[]): Promise<RpcResponse["error"]>;
   }>;
 
 export async function startTestNode(
@@ -110,12 +110,12 @@ export async function createWallet({ anvil }: TestNode): Promise<Wallet> {
   };
 }
 
-async function callRpc(url: string, method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+async function callRpc(url: string, method: string, params: readonly unknown[] = []): Promise<RpcResponse> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  return (await response.json()) as RpcAnswer;
+  return (await response.json()) as RpcResponse;
 }
-type RpcAnswer = Readonly<{
+type RpcResponse = Readonly<{
   id: unknown;
   result?: unknown;
   error?: Readonly<{ code: number; message: string; data?: unknown }>;

@@ -5,7 +5,7 @@ import { nodeReleases, type NodeReleases } from "#node/versions.ts";
 import { findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 
 /** Options that determine a workspace's layout. */
-export type WorkspacePlace = Readonly<{
+export type WorkspaceLocation = Readonly<{
   /** Absolute path. */
   directory: string;
   version: string;
@@ -32,7 +32,7 @@ export type Workspace = Readonly<{
 
 /** Locates the files of a workspace by the layout of its node's version (specification, "Node command line"). */
 export function locateWorkspace(
-  { directory, version, nodeDirectory, profile = "standard" }: WorkspacePlace,
+  { directory, version, nodeDirectory, profile = "standard" }: WorkspaceLocation,
   releases: NodeReleases = nodeReleases,
 ): Workspace {
   const { binDirectory, opsDirectory, configPath } = resolveNodeLayout(

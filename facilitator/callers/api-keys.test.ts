@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { refuseServingAnybody, type ServedCallers } from "./api-keys.ts";
+import { rejectServingAnyone, type ServedCallers } from "./api-keys.ts";
 
 const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version: "2" };
 
@@ -12,7 +12,7 @@ function served(changes: Partial<ServedCallers>): () => void {
     openToAnybody: false,
     assets: [{ ...token, minAmount: 1_000 }],
   };
-  return () => refuseServingAnybody({ ...nobody, ...changes });
+  return () => rejectServingAnyone({ ...nobody, ...changes });
 }
 
 test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(

@@ -57,13 +57,7 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "op
  *
  * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
  */
-export function refuseServingAnybody({
-  listen: { host },
-  apiKeys,
-  payees,
-  openToAnybody,
-  assets,
-}: ServedCallers): void {
+export function rejectServingAnyone({ listen: { host }, apiKeys, payees, openToAnybody, assets }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
   const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
   if (payees.length === 0) {

@@ -5,7 +5,7 @@ import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 /** Properties of a call that identify its caller. */
-export type CallerFacts = Readonly<{
+export type CallerInfo = Readonly<{
   /** Seller whose API key the call carries, as identified by `api-keys.ts`. */
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
@@ -38,7 +38,7 @@ export type Caller = Readonly<{
 }>;
 
 /** Returns the key by which callers are counted and scheduled: the API key, else the address. Callers in this process have neither, and count as one. */
-export function countCaller({ seller, address }: CallerFacts): string {
+export function countCaller({ seller, address }: CallerInfo): string {
   return seller ?? address ?? "";
 }
 
@@ -47,7 +47,7 @@ const otherFlow = z.object({ extra: z.object({ paymentFlow: z.string().refine((f
 
 /** Identifies the caller by its strongest credential: `Idempotency-Key`, API key, payment-identifier, none. */
 export function identifyCaller(
-  { seller, idempotencyKey }: CallerFacts,
+  { seller, idempotencyKey }: CallerInfo,
   paymentPayload: unknown,
   paymentRequirements: unknown,
 ): Caller {

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
-import { FairPlaces } from "#daemon/fair-places.ts";
-import { countCaller, type CallerFacts } from "./caller.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
+import { countCaller, type CallerInfo } from "./caller.ts";
 
 /** Limit of concurrent verifications exceeded, for one seller or in total. Nothing was done; a retry after a moment makes sense. */
 export class VerificationOverloadError extends Error {
@@ -20,10 +20,10 @@ export class VerificationOverloadError extends Error {
 /** Limits concurrent verifications, shared fairly between callers. Calls over the limit do nothing and fail with a {@link VerificationOverloadError}. */
 export function boundVerifications<Request, Verdict>(
   { inFlightMax }: Readonly<{ inFlightMax: number }>,
-  verify: (request: Request, caller: CallerFacts) => Promise<Verdict>,
+  verify: (request: Request, caller: CallerInfo) => Promise<Verdict>,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): typeof verify {
-  const places = new FairPlaces(inFlightMax);
+  const places = new FairSlots(inFlightMax);
   const refused = new Counter({
     name: "gatehouse_facilitator_verifications_rejected_total",
     help: "Calls of /verify that were refused because too many were under way, by bound: of one seller, or of all.",

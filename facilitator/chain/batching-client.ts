@@ -1,8 +1,8 @@
 import { Pool } from "undici";
-import { parseJson, readAnswers, writeCalls, type JsonRpcAnswer } from "#daemon/json-rpc.ts";
+import { parseJson, readResponses, writeCalls, type JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
-import { CallLines, lines, type CallPlace, type WaitingCall } from "./call-lines.ts";
+import { CallLines, lines, type CallLocation, type WaitingCall } from "./call-lines.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
 /** URL of the node, its time limit per call (measured from when the call is made), and its max calls per batch. */
@@ -25,14 +25,14 @@ export type BatchingClient = AsyncDisposable &
      * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
      * @throws {AbandonedError} when the place's signal aborts.
      */
-    call: (method: string, params: readonly unknown[], place?: CallPlace) => Promise<JsonRpcAnswer>;
+    call: (method: string, params: readonly unknown[], place?: CallLocation) => Promise<JsonRpcResponse>;
   }>;
 
 const usualBatchCallsMax = 100;
 /** Each line leaves one request free for every more urgent line. */
 const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
-const ownPlace: CallPlace = { line: "upkeep", caller: "" };
+const ownPlace: CallLocation = { line: "upkeep", caller: "" };
 
 /** Creates a client for one node. Disposal closes its connections and ends waiting calls. */
 export function createBatchingClient(
@@ -93,8 +93,8 @@ export function createBatchingClient(
  * Parses the responses, keyed by the position of their calls. @throws {ChainError} when the text is not a JSON-RPC response, or is an error
  * for the whole batch.
  */
-function requireAnswers(text: string): ReadonlyMap<number, JsonRpcAnswer> {
-  const read = readAnswers(text);
+function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
+  const read = readResponses(text);
   if (read?.ok === true) return read.byPlace;
   if (read?.ok === false)
     throw new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);

@@ -1,4 +1,4 @@
-import type { JsonRpcAnswer, JsonRpcCall } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse, JsonRpcCall } from "#daemon/json-rpc.ts";
 import { WaitingTurns } from "#daemon/waiting-turns.ts";
 import { AbandonedError, ChainError } from "./chain-error.ts";
 
@@ -11,7 +11,7 @@ export const lines = ["upkeep", "settling", "verifying"] as const;
 export type Line = (typeof lines)[number];
 
 /** Queue position of a call. */
-export type CallPlace = Readonly<{
+export type CallLocation = Readonly<{
   line: Line;
   /** Caller that made the call; callers of a line are served round-robin. */
   caller: string;
@@ -21,10 +21,10 @@ export type CallPlace = Readonly<{
 
 /** Call without a response yet. */
 export type WaitingCall = Readonly<{
-  call: JsonRpcCall & Pick<CallPlace, "caller">;
+  call: JsonRpcCall & Pick<CallLocation, "caller">;
   /** Settles when the call gets a response, fails or times out. */
-  ended: Promise<JsonRpcAnswer>;
-  answer: (answer: JsonRpcAnswer) => void;
+  ended: Promise<JsonRpcResponse>;
+  answer: (answer: JsonRpcResponse) => void;
   fail: (error: unknown) => void;
 }>;
 
@@ -62,11 +62,11 @@ export class CallLines {
   /**
    * @throws {ChainError} when the line is full.
    */
-  add(call: JsonRpcCall, { line, caller, signal }: CallPlace): WaitingCall {
+  add(call: JsonRpcCall, { line, caller, signal }: CallLocation): WaitingCall {
     const { timeoutMs, waitingMax } = this.#options;
     const waiting = this.#byLine[line];
     if (waiting.size >= waitingMax) throw new ChainError("refused", `${waitingMax} calls wait for the node already`);
-    const { promise, resolve, reject } = Promise.withResolvers<JsonRpcAnswer>();
+    const { promise, resolve, reject } = Promise.withResolvers<JsonRpcResponse>();
     const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", leave);
@@ -78,7 +78,7 @@ export class CallLines {
     };
     const leave = () => fail(new AbandonedError("whoever asked has gone"));
     const timeOut = () => fail(new ChainError("timeout", `the node did not answer within ${timeoutMs} ms`));
-    const answer = (given: JsonRpcAnswer) => {
+    const answer = (given: JsonRpcResponse) => {
       end();
       resolve(given);
     };

@@ -1,4 +1,4 @@
-import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 
 /** Reason why a call to the chain has no usable response. */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused";
@@ -43,7 +43,7 @@ const rejected =
   /insufficient funds|intrinsic gas|exceeds block gas limit|gas limit reached|invalid sender|invalid chain ?id|incompatible eip155|rlp|failed to decode|tx type not supported|exceeds the configured cap/i;
 
 /** Interprets the response to `eth_sendRawTransaction`. */
-export function sendOutcome(answer: JsonRpcAnswer): SendOutcome {
+export function sendOutcome(answer: JsonRpcResponse): SendOutcome {
   if (answer.ok) return { kind: "accepted" };
   const { message } = answer.error;
   if (known.test(message)) return { kind: "accepted" };

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
-import type { CallPlace } from "./call-lines.ts";
+import type { CallLocation } from "./call-lines.ts";
 import type { BatchingClient } from "./batching-client.ts";
-import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
 
 /** JSON-RPC byte string of any length. */
@@ -63,9 +63,9 @@ export type Chain = Readonly<{
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
   /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
-  simulate: (call: MessageCall) => Promise<JsonRpcAnswer>;
+  simulate: (call: MessageCall) => Promise<JsonRpcResponse>;
   /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
-  estimateGas: (call: MessageCall) => Promise<JsonRpcAnswer>;
+  estimateGas: (call: MessageCall) => Promise<JsonRpcResponse>;
   /** Returns the result of a view method. */
   read: (call: MessageCall) => Promise<Hex>;
   /** Returns a contract's events in the newest blocks. The specification allows 100 blocks. */
@@ -78,7 +78,7 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 const logBlocksMax = 100;
 
 /** Creates a chain from a JSON-RPC client, for calls with the given `place`, or on the process's own behalf without one. */
-export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallPlace }>): Chain {
+export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>): Chain {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     requireResult(method, await call(method, params), schema);
@@ -119,7 +119,7 @@ function buildCallObject({ from, to, data, gas }: MessageCall): Record<string, u
  *
  * @throws {ChainError} when it rejected the call, or when the result does not match the method's schema.
  */
-function requireResult<Output>(method: string, answer: JsonRpcAnswer, schema: z.ZodType<Output>): Output {
+function requireResult<Output>(method: string, answer: JsonRpcResponse, schema: z.ZodType<Output>): Output {
   if (!answer.ok) {
     throw new ChainError("refused", `the node refused ${method}: ${answer.error.message} (code ${answer.error.code})`);
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
-import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keepNewest } from "../payment/recent-verdicts.ts";
 import type { Chain } from "./chain.ts";
@@ -18,9 +18,9 @@ export type GasLimits = Readonly<{
    * Simulates a payment and caches its gas. An estimate takes the node several runs, so for a minute the payee's other payments are called
    * with its gas and half the margin; only those that need more are estimated. An error means that the payment would fail.
    */
-  simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcAnswer>;
+  simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Estimates and caches the gas of a payment. */
-  estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcAnswer>;
+  estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (id: Hex) => bigint | undefined;
   /** Max gas of one settlement. */

@@ -4,7 +4,7 @@ import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
-import { decimalsCall, domainCall, domainSeparatorCall, nameCall, versionCall } from "./token.ts";
+import { decimalsCall, domainCall, domainSeparatorCall, labelCall, versionCall } from "./token.ts";
 
 /** Chain of a token. */
 type TokenChain = Readonly<{ chainId: number; chain: Pick<Chain, "simulate"> }>;
@@ -51,6 +51,6 @@ async function readDomains(read: (data: Hex) => Promise<Hex | undefined>): Promi
     const [, name, version] = decode([{ type: "bytes1" }, { type: "string" }, { type: "string" }], said);
     return [{ name, version }];
   }
-  const [name = "", version] = await Promise.all([readText(nameCall), readText(versionCall)]);
+  const [name = "", version] = await Promise.all([readText(labelCall), readText(versionCall)]);
   return (version === undefined ? ["1", "2"] : [version]).map((each) => ({ name, version: each }));
 }

@@ -21,7 +21,7 @@ export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 /** Call data that requests the domain itself (EIP-5267), which newer tokens support. */
 export const domainCall: Hex = selector("eip712Domain()");
 
-export const nameCall: Hex = selector("name()");
+export const labelCall: Hex = selector("name()");
 export const versionCall: Hex = selector("version()");
 export const decimalsCall: Hex = selector("decimals()");
 

@@ -8,7 +8,7 @@ const settlementMarginSeconds = 6n;
  * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
  * before `validBefore`, by block time.
  */
-export function refuseTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
+export function rejectTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
   const now = BigInt(Math.floor(nowMs / 1_000));
   if (validBefore < now + settlementMarginSeconds) {
     return {

@@ -26,7 +26,7 @@ export function createMinAmounts(
 }
 
 /** Rejects an amount below the minimum; returns undefined otherwise. */
-export function refuseAmount(amount: bigint, least: bigint): Refusal | undefined {
+export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
   const message = `the amount is ${amount}, the minimum that is settled here is ${least} (the facilitator's assets[].minAmount); charge more.`;
   return { reason: reason.requirements, message };

@@ -4,7 +4,7 @@ import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
 import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
-import { countCaller, identifyCaller, type Caller, type CallerFacts } from "../callers/caller.ts";
+import { countCaller, identifyCaller, type Caller, type CallerInfo } from "../callers/caller.ts";
 import type { TokenDecimals } from "../chain/chain-watch.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
 
@@ -20,8 +20,8 @@ type SettledAsset = Readonly<{ address: Hex; decimals: number | undefined }>;
 
 /** Three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
-  verify: (request: PaymentRequest, caller: CallerFacts) => Promise<VerifyResponse>;
-  settle: (request: PaymentRequest, caller: CallerFacts) => Promise<SettleResponse>;
+  verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
+  settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
   /** Returns no kinds, and an error, while the signer can't pay for gas, because no client should sign a payment then. */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
@@ -73,7 +73,7 @@ function buildRefusal(refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
 
-function readCaller(request: PaymentRequest, facts: CallerFacts): Caller {
+function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
   const waiting = { caller: countCaller(facts), signal: facts.signal };
   return {
     ...identifyCaller(facts, getSentPayment(request), request.paymentRequirements),

@@ -1,5 +1,5 @@
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
-import { formatTraceFacts } from "#daemon/http/request-trace.ts";
+import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -7,9 +7,9 @@ import { namePayment, type Transfers } from "#x402/scheme.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
-import { refuseAmount, type MinAmount } from "./min-amount.ts";
+import { rejectAmount, type MinAmount } from "./min-amount.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
-import { refuseTime } from "../payment/validity.ts";
+import { rejectTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
 import { payerNotesMax } from "../settlement/ownership.ts";
 import { OverloadError } from "../settlement/settlement-bound.ts";
@@ -50,13 +50,13 @@ export function createTransfers(
     }
   };
   const refuseUnserved = ({ payTo, asset, amount }: SignedPayment) =>
-    refusePayee(payTo, payees) ?? refuseAmount(amount, minAmount(asset));
+    refusePayee(payTo, payees) ?? rejectAmount(amount, minAmount(asset));
   const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
     const recorded = await engine.progress(payment);
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refuseUnserved(payment) ?? refuseTime(payment.authorization, clock()) ?? (await check(payment, caller));
+      refuseUnserved(payment) ?? rejectTime(payment.authorization, clock()) ?? (await check(payment, caller));
     if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
     return refusal;
   };
@@ -82,7 +82,7 @@ export function createTransfers(
       const lines = answer.state === "refused" ? refusals : settlements;
       const { asset, authorization } = payment;
       const name = namePayment({ network, asset, payer, nonce: authorization.nonce });
-      const of = caller.request && formatTraceFacts(caller.request);
+      const of = caller.request && formatTraceInfo(caller.request);
       const facts = { settlement: payment.id, payment: name, payer, ...of, ...formatAnswerFacts(answer) };
       lines.info({ event: "settle-answered", ...facts }, "settle answered");
       return { answer, payer };

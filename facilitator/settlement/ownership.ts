@@ -25,11 +25,11 @@ export type Ownership = Readonly<{
    * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
    * returns where the next step starts; undefined when done.
    */
-  forgetNotes: (place: NotesPlace, max: number) => Promise<number | undefined>;
+  forgetNotes: (place: NotesLocation, max: number) => Promise<number | undefined>;
 }>;
 
 /** Half-open time range of last verifications, in milliseconds since 1970, excluding its end. */
-export type NotesPlace = Readonly<{ fromMs: number; beforeMs: number }>;
+export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
 
 /** Owner of settlements that can no longer be owned; no caller has this name. */
 const closed = "closed";

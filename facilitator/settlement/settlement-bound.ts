@@ -1,4 +1,4 @@
-import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { FairSlots } from "#daemon/fair-places.ts";
 import type { Caller } from "../callers/caller.ts";
 
 /**
@@ -25,10 +25,7 @@ export class OverloadError extends Error {
  *
  * @throws {OverloadError} when the caller has used its share, or no slot is free.
  */
-export function acquireSettlementPlace(
-  places: FairPlaces,
-  { waiting }: Pick<Caller, "waiting">,
-): Disposable | undefined {
+export function acquireSettlementSlot(places: FairSlots, { waiting }: Pick<Caller, "waiting">): Disposable | undefined {
   if (waiting === undefined || waiting.caller === "") return undefined;
   const entry = places.enter(waiting.caller);
   if (!entry.ok) throw new OverloadError(entry.full, places.most);

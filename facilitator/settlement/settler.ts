@@ -1,16 +1,16 @@
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { refuseTime } from "../payment/validity.ts";
+import { rejectTime } from "../payment/validity.ts";
 import type { InFlight, InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
-import { acquireSettlementPlace, OverloadError } from "./settlement-bound.ts";
+import { acquireSettlementSlot, OverloadError } from "./settlement-bound.ts";
 import type { Recorded, Settlement } from "./settlement.ts";
 import type { Submitter } from "./submit/submitter.ts";
 
@@ -47,7 +47,7 @@ export type Settler = Readonly<{
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
   const { book, funds, ledger, ownership, submitter, check, clock } = dependencies;
-  const places = new FairPlaces(options.inFlightMax);
+  const places = new FairSlots(options.inFlightMax);
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
@@ -56,7 +56,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     using spending = funds.open(entry.settlement);
     const refusal =
-      refuseTime(payment.authorization, clock()) ??
+      rejectTime(payment.authorization, clock()) ??
       (await check(payment)) ??
       (await spending.reserve(entry.ended, { isSimulated: true }));
     return refusal === undefined ? undefined : { state: "refused", refusal };
@@ -83,7 +83,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     const settlement = toSettlement(payment, caller.owner, clock());
     if (book.hasRival(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
-    const place = acquireSettlementPlace(places, caller);
+    const place = acquireSettlementSlot(places, caller);
     // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
     const entry = book.add(settlement, []);
     void entry.ended.then(() => place?.[Symbol.dispose]());

@@ -12,7 +12,7 @@ import { createInFlightBook, type InFlight, type InFlightBook } from "./in-fligh
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Outcome, Settlement } from "./settlement.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
-import { createNonces } from "./submit/nonces.ts";
+import { createNonceAllocator } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
 import { createSendBatch } from "./submit/send-batch.ts";
 import { createSubmitter, type Submitter } from "./submit/submitter.ts";
@@ -60,7 +60,7 @@ export async function startSettling(
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightBook(dependencies);
   const funds = createPayerFunds(dependencies);
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
   const network = `eip155:${chainId}`;

@@ -75,7 +75,7 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
         tables.attempts.delete(hash);
         if (row !== undefined) rows.deleteChildless(tables, row.settlementId);
       }),
-    unfinished: () => runStatement(link, "unfinished", () => rows.listBegun(tables)),
+    unfinished: () => runStatement(link, "unfinished", () => rows.listStarted(tables)),
     prune: (beforeMs, max) => runStatement(link, "prune", () => forgetFinished(tables, beforeMs, max)),
   };
 }
@@ -122,7 +122,7 @@ function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writ
     waiting: (countMax) =>
       runStatement(link, "waiting", () =>
         rows
-          .listBegun(tables)
+          .listStarted(tables)
           .filter(({ settlement, attempts }) => attempts.length === 0 && !isLost(settlement.id))
           .slice(0, countMax)
           .map(({ settlement }) => settlement),

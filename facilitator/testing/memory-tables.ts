@@ -1,6 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import { toAuthorizationKey } from "../settlement/ledger/rows.ts";
-import type { NotesPlace } from "../settlement/ownership.ts";
+import type { NotesLocation } from "../settlement/ownership.ts";
 import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
 
 /** Row of table `settlement`. */
@@ -83,7 +83,7 @@ export function listAttempts({ attempts }: Tables, id: Hex): readonly Attempt[] 
 }
 
 /** Lists settlements without an outcome, oldest first. */
-export function listBegun(tables: Tables): readonly Unfinished[] {
+export function listStarted(tables: Tables): readonly Unfinished[] {
   return [...tables.settlements.values()]
     .filter(({ outcome }) => outcome === undefined)
     .toSorted((a, b) => a.settlement.begunAtMs - b.settlement.begunAtMs || (a.settlement.id < b.settlement.id ? -1 : 1))
@@ -99,7 +99,7 @@ export function deleteChildless(tables: Tables, id: Hex): void {
 /** Deletes notes from a time range, except those of owners who verified a recorded payment more than once. Returns where the next step starts. */
 export function deleteNotes(
   { settlements, verifications }: Tables,
-  { fromMs, beforeMs }: NotesPlace,
+  { fromMs, beforeMs }: NotesLocation,
   max: number,
 ): number | undefined {
   const old = [...verifications]

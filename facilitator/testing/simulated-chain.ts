@@ -1,5 +1,5 @@
 import { hash as hashBytes } from "node:crypto";
-import type { JsonRpcAnswer } from "#daemon/json-rpc.ts";
+import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
 import type { SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
@@ -150,7 +150,7 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
 const estimatedGas = 65_000n;
 const estimated = `0x${estimatedGas.toString(16)}`;
 
-const reverted: JsonRpcAnswer = { ok: false, error: { code: 3, message: "execution reverted" } };
+const reverted: JsonRpcResponse = { ok: false, error: { code: 3, message: "execution reverted" } };
 
 const readTransaction = (raw: Hex) => JSON.parse(raw.slice(2)) as Transaction;
 

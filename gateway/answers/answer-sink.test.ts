@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
-import { AnswerParts } from "./answer-sink.ts";
+import { ResponseParts } from "./answer-sink.ts";
 
 /** Memory of so many bytes, and how many of them are held. */
 function startMemory(limitBytes: number) {
@@ -22,7 +22,7 @@ const part = (text: string) => Buffer.from(text);
 describe("the parts of an answer", () => {
   it("are held up to their limit, and released once", () => {
     const { memory, heldBytes } = startMemory(100);
-    const parts = new AnswerParts(5, memory);
+    const parts = new ResponseParts(5, memory);
     expect([parts.tryAdd(part("abc")), parts.tryAdd(part("de")), parts.tryAdd(part("f"))]).toEqual([
       undefined,
       undefined,
@@ -36,7 +36,7 @@ describe("the parts of an answer", () => {
 
   it("that are here already stay, and say that they are too many; others are refused", () => {
     const { memory, heldBytes } = startMemory(4);
-    const [came, asked] = [new AnswerParts(5, memory), new AnswerParts(5, memory)];
+    const [came, asked] = [new ResponseParts(5, memory), new ResponseParts(5, memory)];
     expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
       undefined,
       "tooMuchHeld",
@@ -50,7 +50,7 @@ describe("the parts of an answer", () => {
   });
 
   it("keep no larger buffer alive when they are taken", () => {
-    const parts = new AnswerParts(100, roomyMemory);
+    const parts = new ResponseParts(100, roomyMemory);
     parts.tryAdd(Buffer.alloc(1_000_000).subarray(0, 10));
     expect(parts.release()[0]?.buffer.byteLength).toBeLessThan(100_000);
   });

@@ -6,10 +6,10 @@ import { copyToOwnMemory } from "../wire/received-bytes.ts";
  * Origin of a response, as reported in the header `X-Gatehouse-Source`. `mixed`: the parts of a batch or split range came from several
  * sources, or streaming started before all parts were available.
  */
-export type AnswerSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
+export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
 /** Returns the combined origin after adding one part to a multi-part response. */
-export function addSource(sofar: AnswerSource | undefined, part: AnswerSource): AnswerSource {
+export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
   return sofar === undefined || sofar === part ? part : "mixed";
 }
 
@@ -17,18 +17,18 @@ export function addSource(sofar: AnswerSource | undefined, part: AnswerSource): 
  * Receives the response of one call or batch, at every stage between the node and the client: `text` or `bytes` once, or `begin`, `chunk`…,
  * and `end`; or `fail`, at any time before the response is complete. Text is a binary string: one character per byte.
  */
-export type AnswerSink = Readonly<{
+export type ResponseSink = Readonly<{
   /** Whether the sink ignores a response until it is complete. If so, a short response may arrive as one `bytes` call, however many reads it took. */
   wantsWhole?: boolean;
   /**
    * Receives a complete response. It may be a slice of a longer text: copy what you retain for long, or the whole text stays in memory.
    * `retryAfterSeconds` means that a limit caused the response: HTTP reports it with 429 and Retry-After.
    */
-  text: (json: string, source: AnswerSource, retryAfterSeconds?: number) => void;
+  text: (json: string, source: ResponseSource, retryAfterSeconds?: number) => void;
   /** Receives a complete response as the node sent it. The bytes are valid only until this returns: copy what you retain. */
-  bytes: (body: Buffer, source: AnswerSource) => void;
+  bytes: (body: Buffer, source: ResponseSource) => void;
   /** Starts a streamed response; `lengthBytes` is its length if the node announced it. */
-  begin: (lengthBytes: number | undefined, source: AnswerSource) => void;
+  begin: (lengthBytes: number | undefined, source: ResponseSource) => void;
   /** Receives bytes, whose ownership passes to the sink. False means that the sender must wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;
   end: () => void;
@@ -40,7 +40,7 @@ export type AnswerSink = Readonly<{
 }>;
 
 /** Sending side of a response in progress, as controlled by its reader. */
-export type AnswerFlow = Readonly<{
+export type ResponseFlow = Readonly<{
   /** Continues after `chunk` returned false. */
   resume: () => void;
   /** Cancels because the reader disconnected: its sink receives nothing more. */
@@ -48,10 +48,10 @@ export type AnswerFlow = Readonly<{
 }>;
 
 /** Flow of a response that completed before anyone could control it. */
-export const finishedFlow: AnswerFlow = { resume: () => undefined, cancel: () => undefined };
+export const finishedFlow: ResponseFlow = { resume: () => undefined, cancel: () => undefined };
 
 /** Sink for a response that is discarded, such as that of a notification. */
-export const discardedAnswer: AnswerSink = {
+export const discardedResponse: ResponseSink = {
   text: () => undefined,
   bytes: () => undefined,
   begin: () => undefined,
@@ -68,7 +68,7 @@ export type PartsFailure = Exclude<CollectionFailure, "broken">;
  * outside the heap, which is the smaller part of a process's memory. Without `memory`, the caller limits the total bytes by limiting the
  * number of such responses.
  */
-export class AnswerParts {
+export class ResponseParts {
   readonly #limitBytes: number;
   readonly #memory: HeldBytes | undefined;
   #parts: Buffer[] = [];

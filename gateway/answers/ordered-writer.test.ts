@@ -2,7 +2,7 @@ import { array, assert, boolean, constantFrom, integer, property, record, string
 import { describe, expect, it } from "vitest";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import type { AnswerSink, AnswerSource } from "./answer-sink.ts";
+import type { ResponseSink, ResponseSource } from "./answer-sink.ts";
 import { OrderedWriter, type Entry, type OrderedWriterOptions } from "./ordered-writer.ts";
 
 const manyBytes = 1e9;
@@ -13,15 +13,15 @@ function startReader(partsAtOnce: number) {
     text: "",
     parts: 0,
     ends: 0,
-    source: undefined as AnswerSource | undefined,
+    source: undefined as ResponseSource | undefined,
     isWaiting: false,
     lateParts: 0,
   };
-  const ended = (source: AnswerSource) => {
+  const ended = (source: ResponseSource) => {
     seen.ends += 1;
     seen.source = source;
   };
-  const sink: AnswerSink = {
+  const sink: ResponseSink = {
     text: (json, source, retryAfterSeconds) => {
       expect(retryAfterSeconds, "the writer refuses nothing").toBeUndefined();
       seen.text += json;
@@ -53,7 +53,7 @@ function startReader(partsAtOnce: number) {
 const entries = array(
   record({
     text: constantFrom("", "1", '"0x1"', "x".repeat(3_000), "y".repeat(70_000)),
-    source: constantFrom<AnswerSource>("node", "cache"),
+    source: constantFrom<ResponseSource>("node", "cache"),
     /** By these numbers the places are put in order, and it is drawn after which of them the writer is flushed. */
     at: integer(),
     isFlushed: boolean(),
@@ -72,7 +72,7 @@ const frames: Arbitrary<OrderedWriterOptions> = record({
 
 type Entries = readonly Readonly<{
   text: string;
-  source: AnswerSource;
+  source: ResponseSource;
   at: number;
   isFlushed: boolean;
   parts?: number;
@@ -119,7 +119,7 @@ function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, l
 }
 
 /** An entry whose turn it is. */
-const entry = (text: string, source: AnswerSource, isFlushed = false) => ({ text, source, at: 0, isFlushed });
+const entry = (text: string, source: ResponseSource, isFlushed = false) => ({ text, source, at: 0, isFlushed });
 
 describe("an answer of several parts", () => {
   it("is the same bytes in whatever order its entries come and its reader takes them, and holds nothing at the end", () => {

@@ -1,5 +1,5 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { addSource, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
+import { addSource, type ResponseSink, type ResponseSource } from "./answer-sink.ts";
 
 /** Number of unsent bytes at which streaming starts before the response is complete. */
 const streamFromBytes = 65_536;
@@ -19,7 +19,7 @@ export type OrderedWriterOptions = Readonly<{
 
 /** Destination of the entries, and the callbacks. */
 export type OrderedWriterDependencies = Readonly<{
-  sink: AnswerSink;
+  sink: ResponseSink;
   /** Memory that counts entries until they are sent. */
   memory: HeldBytes;
   /** Limits the total size: the first entry that does not fit and all entries after it are replaced. Without it, the caller checks `bytes`. */
@@ -42,9 +42,9 @@ export class OrderedWriter {
   readonly #options: OrderedWriterOptions;
   readonly #dependencies: OrderedWriterDependencies;
   /** Entries that arrived out of order; created with the first one. */
-  #ready: Map<number, Readonly<{ entry: Entry; source: AnswerSource | undefined }>> | undefined;
+  #ready: Map<number, Readonly<{ entry: Entry; source: ResponseSource | undefined }>> | undefined;
   #readyBytes = 0;
-  #source: AnswerSource | undefined;
+  #source: ResponseSource | undefined;
   #turn = 0;
   #writtenBytes = 0;
   /** Unsent parts, and the text that follows them. */
@@ -95,7 +95,7 @@ export class OrderedWriter {
   }
 
   /** Sets the entry of a slot, empty for none, and its origin; undefined if the origin is not reported. */
-  put(place: number, entry: Entry, source: AnswerSource | undefined): void {
+  put(place: number, entry: Entry, source: ResponseSource | undefined): void {
     if (place !== this.#turn) {
       const length = measureEntry(entry);
       this.#dependencies.memory.hold(length);
@@ -116,7 +116,7 @@ export class OrderedWriter {
   }
 
   /** Sets the next `count` entries in one text, separated by commas, after {@link hasRoom} returned true. */
-  putRun(text: string, count: number, source: AnswerSource): void {
+  putRun(text: string, count: number, source: ResponseSource): void {
     this.#write(text, source, count);
     this.#writeReady();
   }
@@ -154,7 +154,7 @@ export class OrderedWriter {
   }
 
   /** Writes the entry of one slot, or of several that fit. */
-  #write(given: Entry, source: AnswerSource | undefined, places = 1): void {
+  #write(given: Entry, source: ResponseSource | undefined, places = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
     if (room !== undefined) this.#isFull ||= this.#writtenBytes + givenBytes > room.limitBytes;

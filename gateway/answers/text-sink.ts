@@ -1,9 +1,9 @@
 import type { CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { AnswerParts, type PartsFailure, type AnswerSink, type AnswerSource } from "./answer-sink.ts";
+import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSource } from "./answer-sink.ts";
 
 /** A complete response as a binary string. */
-export type TextAnswer = Readonly<{ text: string; source: AnswerSource; retryAfterSeconds: number | undefined }>;
+export type TextResponse = Readonly<{ text: string; source: ResponseSource; retryAfterSeconds: number | undefined }>;
 
 /** Receiver of the responses of one or more sinks, each with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
@@ -11,9 +11,9 @@ export type TextReceiver<Context> = Readonly<{
   limitBytes: number;
   /** Memory that counts a collected response until it is received. */
   memory: HeldBytes;
-  receive: (answer: TextAnswer | CollectionFailure, context: Context) => void;
+  receive: (answer: TextResponse | CollectionFailure, context: Context) => void;
   /** Receives the parts of a long response, instead of `receive`; without it, the parts are joined. */
-  receiveLong?: (answer: LongAnswer, context: Context) => void;
+  receiveLong?: (answer: LongResponse, context: Context) => void;
 }>;
 
 /** Receiver of a batch's responses, each with the slot of its call. */
@@ -26,7 +26,7 @@ export type RunReceiver = TextReceiver<number> &
   }>;
 
 /** A long response, in the parts it arrived in: joined into one string, it would be in the heap twice and soon be garbage. */
-export type LongAnswer = Readonly<{ parts: readonly Buffer[]; source: AnswerSource }>;
+export type LongResponse = Readonly<{ parts: readonly Buffer[]; source: ResponseSource }>;
 
 /** Length at which a response that arrived in parts counts as long. */
 const longBytes = 65_536;
@@ -38,7 +38,7 @@ const smallBytes = 1_024;
  * Collects a response and passes it to its receiver once, complete, unless memory limits forbid it. A batch has one sink per call, so it is
  * one small object.
  */
-export class TextSink<Context> implements AnswerSink {
+export class TextSink<Context> implements ResponseSink {
   readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;
   /** Created when a response arrives in parts: most arrive whole. */
@@ -49,17 +49,17 @@ export class TextSink<Context> implements AnswerSink {
     this.#context = context;
   }
 
-  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+  text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
     this.#whole(json, source, retryAfterSeconds);
   }
 
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     this.#whole(body.toString("latin1"), source, undefined);
   }
 
-  begin(_lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(_lengthBytes: number | undefined, source: ResponseSource): void {
     const { limitBytes, memory } = this.#receiver;
-    this.#collected = { parts: new AnswerParts(limitBytes, memory), failure: undefined, source };
+    this.#collected = { parts: new ResponseParts(limitBytes, memory), failure: undefined, source };
   }
 
   chunk(bytes: Buffer): boolean {
@@ -89,7 +89,7 @@ export class TextSink<Context> implements AnswerSink {
     this.#receiver.receive("broken", this.#context);
   }
 
-  #whole(text: string, source: AnswerSource, retryAfterSeconds: number | undefined): void {
+  #whole(text: string, source: ResponseSource, retryAfterSeconds: number | undefined): void {
     this.#receiver.receive(
       explainRefusal(this.#receiver, text.length) ?? { text, source, retryAfterSeconds },
       this.#context,
@@ -110,15 +110,15 @@ export function explainRefusal(
 }
 
 /** A response that arrives in parts. */
-type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: AnswerParts; source: AnswerSource }>;
+type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: ResponseParts; source: ResponseSource }>;
 
 /** Creates a sink for one response of at most `limitBytes`. `memory` counts a collected response until it is received. */
 export function createTextSink(
   limitBytes: number,
   memory: HeldBytes,
-  receive: (answer: TextAnswer | CollectionFailure) => void,
-  receiveLong?: (answer: LongAnswer) => void,
-): AnswerSink {
+  receive: (answer: TextResponse | CollectionFailure) => void,
+  receiveLong?: (answer: LongResponse) => void,
+): ResponseSink {
   return new TextSink(
     { limitBytes, memory, receive, ...(receiveLong === undefined ? {} : { receiveLong }) },
     undefined,

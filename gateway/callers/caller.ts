@@ -12,10 +12,10 @@ export type Caller = Readonly<{
 }>;
 
 /** Caller of a request, or the rejection of a caller that is not allowed. */
-export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RefusedIdentity;
+export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RejectedIdentity;
 
 /** Rejection of a request's caller; `retryAfterSeconds` means that the caller may retry, because its credentials were not found invalid. */
-export type RefusedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
+export type RejectedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
 
 /** Limits of a caller whose tier no longer exists: the strictest that still let the caller see the reason. */
 export const fallbackTier: Tier = {

@@ -1,6 +1,6 @@
 import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
-import type { RequestFacts } from "./request-facts.ts";
+import type { RequestInfo } from "./request-facts.ts";
 import type { Rates, RateLimiter } from "../limits/rate-limiter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-keys.ts";
@@ -10,7 +10,7 @@ import type { ProxyNotice } from "./proxy-notice.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Identifies the caller of a request. */
-export type Identify = (facts: RequestFacts) => CallerIdentity | Promise<CallerIdentity>;
+export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
 /** Max cached identities, and max length of a cached name; others are computed on each request. */
 const kept = { most: 10_000, nameLength: 256 };
@@ -59,7 +59,7 @@ export type CredentialDependencies = Readonly<{
   policy: PolicySource;
   /** Limits token verifications per client address. */
   verifications: Pick<RateLimiter, "acquire">;
-  addressOf: (facts: RequestFacts) => string;
+  addressOf: (facts: RequestInfo) => string;
 }>;
 
 /**

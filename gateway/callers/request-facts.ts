@@ -4,10 +4,10 @@ import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-add
 import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Origin of a request, according to its head. */
-export type PeerFacts = ForwardedBy & Readonly<{ remoteAddress: string }>;
+export type PeerInfo = ForwardedBy & Readonly<{ remoteAddress: string }>;
 
 /** Facts about a request before its body: its origin and its own metadata. */
-export type RequestFacts = PeerFacts &
+export type RequestInfo = PeerInfo &
   Readonly<{
     authorization: string | undefined;
     traceContext: TraceContext | undefined;
@@ -15,7 +15,7 @@ export type RequestFacts = PeerFacts &
   }>;
 
 /** Returns the facts about a peer before any request head is read. */
-export function toPeerFacts({ remoteAddress = "" }: Socket): PeerFacts {
+export function toPeerInfo({ remoteAddress = "" }: Socket): PeerInfo {
   return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
 }
 
@@ -32,7 +32,7 @@ export function isJsonRpcType(contentType: string | undefined): boolean {
 }
 
 /** Returns the facts of a request parsed by node:http. */
-export function toRequestFacts({ headers, socket }: IncomingMessage): RequestFacts {
+export function toRequestInfo({ headers, socket }: IncomingMessage): RequestInfo {
   const requestId = headers["x-request-id"];
   return {
     remoteAddress: socket.remoteAddress ?? "",

@@ -1,12 +1,12 @@
 import { fallbackTier, type Caller } from "../callers/caller.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
-import type { CallGate, LoadGate, LoadRefusal } from "../limits/load-gate.ts";
+import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
 import type { Policy } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import { isBatchable } from "./read-call.ts";
 import type { BatchLimits } from "./batch.ts";
 import type { CallContext } from "./call-context.ts";
@@ -16,7 +16,7 @@ import { LateFlow } from "./call-end.ts";
 const nodeBatchesAtOnce = 4;
 
 /** Path of one client's batch to the node. */
-export type BatchWay = Pick<BatchLimits, "ahead"> &
+export type BatchStrategy = Pick<BatchLimits, "ahead"> &
   Readonly<{
     toNode: NodeBatch;
     batch: NonNullable<CallContext["batch"]>;
@@ -30,11 +30,11 @@ export type BatchWay = Pick<BatchLimits, "ahead"> &
  * `batchParallel` at a time, and never more than the caller's concurrency limit, or a batch would reject its own calls. Non-repeatable
  * calls, above all transactions, are sent in order: a node that gets the whole batch keeps that order, and transaction nonces depend on it.
  */
-export function chooseBatchWay(
+export function chooseBatchStrategy(
   { settings: { limits, overload }, tiers, catalogue }: Policy,
   { key, tierName }: Caller,
   { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
-): BatchWay {
+): BatchStrategy {
   const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? fallbackTier).concurrency);
   const toNode = nodeBatches.open(key);
   const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
@@ -57,7 +57,7 @@ export function chooseBatchWay(
 }
 
 /** Starts a response in its caller's round, unless its reader has disconnected by then. */
-export function beginInTurn(turns: SharedTurns, caller: string, begin: () => AnswerFlow): AnswerFlow {
+export function startInTurn(turns: SharedTurns, caller: string, begin: () => ResponseFlow): ResponseFlow {
   const flow = new LateFlow();
   turns.wait(caller, () => flow.begin(begin));
   return flow;
@@ -94,7 +94,12 @@ class BatchGate implements CallGate {
     this.#resumed = goOn;
   }
 
-  enter(caller: string, tier: Tier, costUnits: number, overload: PolicySettings["overload"]): LoadRefusal | undefined {
+  enter(
+    caller: string,
+    tier: Tier,
+    costUnits: number,
+    overload: PolicySettings["overload"],
+  ): LoadRejection | undefined {
     if (!this.#hasRoom(caller)) {
       const refusal = this.#gate.enter(caller, tier, costUnits, overload);
       if (refusal !== undefined) return refusal;

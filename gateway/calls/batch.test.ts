@@ -4,7 +4,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
-import { discardedAnswer, finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";
 
 test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
@@ -32,7 +32,7 @@ test("a batch whose client goes while its calls are started sends those that ano
         // A read that another caller shares goes on when its first reader goes.
         return finishedFlow;
       },
-      sink: discardedAnswer,
+      sink: discardedResponse,
       memory: roomyMemory,
       turns: createTurns(turns, "a"),
       toNode,
@@ -62,7 +62,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
         if (id === "1") flow.cancel();
         return { resume: () => undefined, cancel: () => cancelled.push(id) };
       },
-      sink: discardedAnswer,
+      sink: discardedResponse,
       memory: roomyMemory,
       turns: createTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
       toNode: { gather: () => undefined, release: () => undefined },
@@ -73,7 +73,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
 });
 
 test("a batch whose responses exceed their limit cancels its calls in flight, and sends no more", () => {
-  const sinks = new Map<string, AnswerSink>();
+  const sinks = new Map<string, ResponseSink>();
   const cancelled: string[] = [];
   let text = "";
   runBatch(
@@ -84,7 +84,7 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
         sinks.set(id, sink);
         return { resume: () => undefined, cancel: () => cancelled.push(id) };
       },
-      sink: { ...discardedAnswer, text: (json) => void (text = json) },
+      sink: { ...discardedResponse, text: (json) => void (text = json) },
       memory: roomyMemory,
       turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
       toNode: { gather: () => undefined, release: () => undefined },

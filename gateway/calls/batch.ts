@@ -1,14 +1,14 @@
-import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { collectionErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
 import { OrderedWriter } from "../answers/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
 import type { PlainReads } from "./plain-reads.ts";
-import { TextSink, type LongAnswer, type RunReceiver, type TextAnswer } from "../answers/text-sink.ts";
+import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../answers/text-sink.ts";
 
 /** Min bytes that each call of a batch counts for in an event loop tick. */
 const callBytes = 128;
@@ -25,8 +25,8 @@ export type BatchLimits = Readonly<{
 
 /** Dependencies of a running batch, and the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{
-  handle: (call: Call | BadCall, sink: AnswerSink) => AnswerFlow;
-  sink: AnswerSink;
+  handle: (call: Call | BadCall, sink: ResponseSink) => ResponseFlow;
+  sink: ResponseSink;
   memory: HeldBytes;
   turns: Turns;
   /** Creates the handler of plain reads; if absent, all calls go to `handle`. */
@@ -47,7 +47,7 @@ export function runBatch(
   calls: readonly (Call | BadCall)[],
   limits: BatchLimits,
   dependencies: BatchDependencies,
-): AnswerFlow {
+): ResponseFlow {
   const run = new BatchRun(calls, limits, dependencies);
   dependencies.onResume?.(() => run.goOn());
   run.goOn();
@@ -55,7 +55,7 @@ export function runBatch(
 }
 
 /** A batch in progress. It receives the responses of its calls, each with the call's slot. */
-class BatchRun implements AnswerFlow, RunReceiver {
+class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
   readonly memory: HeldScope;
   readonly #calls: readonly (Call | BadCall)[];
@@ -64,7 +64,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
   readonly #writer: OrderedWriter;
   readonly #plain: PlainReads | undefined;
   /** Flows of the calls in progress, by slot. */
-  readonly #flows: (AnswerFlow | undefined)[] = [];
+  readonly #flows: (ResponseFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
   #next = 0;
   #firstAfterTurn = 0;
@@ -112,7 +112,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     );
   }
 
-  receive(answer: TextAnswer | CollectionFailure, place: number): void {
+  receive(answer: TextResponse | CollectionFailure, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
@@ -136,7 +136,7 @@ class BatchRun implements AnswerFlow, RunReceiver {
     this.goOn();
   }
 
-  receiveLong({ parts, source }: LongAnswer, place: number): void {
+  receiveLong({ parts, source }: LongResponse, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const hasEntry = this.#calls[place]?.id !== undefined;
@@ -202,9 +202,9 @@ class BatchRun implements AnswerFlow, RunReceiver {
 }
 
 /** Returns the entry of a response; empty for a notification. */
-function formatEntry(id: string | undefined, answer: TextAnswer | CollectionFailure): string {
+function formatEntry(id: string | undefined, answer: TextResponse | CollectionFailure): string {
   if (id === undefined) return "";
-  if (typeof answer === "string") return formatErrorAnswer(id, collectionErrors[answer]);
+  if (typeof answer === "string") return formatErrorResponse(id, collectionErrors[answer]);
   return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();
 }
 

@@ -7,7 +7,7 @@ import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Outcome of a subscription call, as JSON text or as an error. */
-export type SubscriptionAnswer =
+export type SubscriptionResponse =
   | Readonly<{ kind: "result"; json: string }>
   | Readonly<{ kind: "error"; error: RpcError }>
   | Readonly<{ kind: "nodeError"; json: string }>;
@@ -15,7 +15,7 @@ export type SubscriptionAnswer =
 /** The subscriptions of one WebSocket client. */
 export type Subscriptions = Readonly<{
   /** Handles eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
-  answer: (method: string, params: string) => Promise<SubscriptionAnswer>;
+  answer: (method: string, params: string) => Promise<SubscriptionResponse>;
 }>;
 
 /** Context of a message: its caller and its metadata. */

@@ -1,65 +1,65 @@
-import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { RpcError, NodeFailure } from "../errors.ts";
 import type { LimitName } from "../observe/meter.ts";
-import { finishedFlow, type AnswerFlow, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
+import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource } from "../answers/answer-sink.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** Answers a call with data that the gateway has itself. */
-export function answerCall(record: CallRecord, text: string): AnswerFlow {
+export function answerCall(record: CallRecord, text: string): ResponseFlow {
   record.ended("gateway");
   record.text(text, "gateway");
   return finishedFlow;
 }
 
 /** Fails a call with an error; `limit` is the limit that the call would have exceeded. */
-export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): AnswerFlow {
+export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): ResponseFlow {
   if (limit !== undefined) record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended("refused");
-  record.text(formatErrorAnswer(record.id, error), "gateway");
+  record.text(formatErrorResponse(record.id, error), "gateway");
   return finishedFlow;
 }
 
 /** Responds in place of the node, which is not queried because it can't answer now. */
-export function answerWithoutNode(record: CallRecord, error: RpcError): AnswerFlow {
+export function answerWithoutNode(record: CallRecord, error: RpcError): ResponseFlow {
   record.ended("failed");
-  record.text(formatErrorAnswer(record.id, error), "gateway");
+  record.text(formatErrorResponse(record.id, error), "gateway");
   return finishedFlow;
 }
 
 /** Rejects a call that may be retried later. */
-export function refuseCall(
+export function rejectCall(
   record: CallRecord,
   error: RpcError,
   seconds: number,
   limit: "rate" | "concurrency" | "overload" | "memory",
-): AnswerFlow {
+): ResponseFlow {
   record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended(limit === "overload" ? "overload" : "limited");
-  record.text(formatErrorAnswer(record.id, error), "gateway", seconds);
+  record.text(formatErrorResponse(record.id, error), "gateway", seconds);
   return finishedFlow;
 }
 
 /** A sink that calls `onEnd` when its response ends, before it forwards the end: the client's next request may follow immediately. */
-export class EndingSink implements AnswerSink {
-  readonly #sink: AnswerSink;
+export class EndingSink implements ResponseSink {
+  readonly #sink: ResponseSink;
   readonly #ended: () => void;
 
-  constructor(sink: AnswerSink, onEnd: () => void) {
+  constructor(sink: ResponseSink, onEnd: () => void) {
     this.#sink = sink;
     this.#ended = onEnd;
   }
 
-  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+  text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
     this.#ended();
     this.#sink.text(json, source, retryAfterSeconds);
   }
 
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     this.#ended();
     this.#sink.bytes(body, source);
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
     this.#sink.begin(lengthBytes, source);
   }
 
@@ -79,11 +79,11 @@ export class EndingSink implements AnswerSink {
 }
 
 /** A flow that calls `onEnd` when its reader cancels it. */
-export class EndingFlow implements AnswerFlow {
-  readonly #flow: AnswerFlow;
+export class EndingFlow implements ResponseFlow {
+  readonly #flow: ResponseFlow;
   readonly #ended: () => void;
 
-  constructor(flow: AnswerFlow, onEnd: () => void) {
+  constructor(flow: ResponseFlow, onEnd: () => void) {
     this.#flow = flow;
     this.#ended = onEnd;
   }
@@ -99,8 +99,8 @@ export class EndingFlow implements AnswerFlow {
 }
 
 /** Flow of a response that starts later, unless its reader disconnects first. */
-export class LateFlow implements AnswerFlow {
-  #flow: AnswerFlow | undefined;
+export class LateFlow implements ResponseFlow {
+  #flow: ResponseFlow | undefined;
   #isCancelled = false;
 
   get isCancelled(): boolean {
@@ -108,7 +108,7 @@ export class LateFlow implements AnswerFlow {
   }
 
   /** Starts the response. A reader may also disconnect during the start. */
-  begin(start: () => AnswerFlow): void {
+  begin(start: () => ResponseFlow): void {
     if (this.#isCancelled) return;
     this.#flow = start();
     if (this.isCancelled) this.#flow.cancel();

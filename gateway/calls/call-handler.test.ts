@@ -9,7 +9,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../answers/answer-sink.ts";
 import { createCallHandler } from "./call-handler.ts";
-import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
+import { createTextSink, type TextResponse } from "../answers/text-sink.ts";
 
 const now = () => 0;
 const tier = {
@@ -52,7 +52,7 @@ describe("a range in pieces", () => {
       openRpc: buildOpenRpcTexts(),
       now,
     });
-    const answer = await new Promise<TextAnswer | CollectionFailure>((resolve) => {
+    const answer = await new Promise<TextResponse | CollectionFailure>((resolve) => {
       handle(
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
         {

@@ -1,4 +1,4 @@
-import { formatErrorJsonAnswer, formatResultAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
@@ -6,15 +6,15 @@ import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
 import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
 import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
-import { finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
+import { finishedFlow, type ResponseFlow, type ResponseSink } from "../answers/answer-sink.ts";
 import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
-import type { CallContext, SubscriptionAnswer } from "./call-context.ts";
+import type { CallContext, SubscriptionResponse } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord, noMethod } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 
 /** Handles one call: checks catalogue and limits, then tries constants, cache and node. An invalid call is charged, too. Never throws. */
-export type CallHandler = (call: Call | BadCall, context: CallContext, sink: AnswerSink) => AnswerFlow;
+export type CallHandler = (call: Call | BadCall, context: CallContext, sink: ResponseSink) => ResponseFlow;
 
 /** Creates the call handler of all listeners. */
 export function createCallHandler(dependencies: CallDependencies): CallHandler {
@@ -25,7 +25,7 @@ export function createCallHandler(dependencies: CallDependencies): CallHandler {
   };
 }
 
-function admit(record: CallRecord): AnswerFlow {
+function admit(record: CallRecord): ResponseFlow {
   const { call, method } = record;
   if (isBad(call)) return failCall(record, call.error, call.limit);
   if (method === noMethod) return failCall(record, methodNotFound(call.method));
@@ -45,11 +45,11 @@ function admit(record: CallRecord): AnswerFlow {
     void answerSubscription(record, subscriptions.answer(method.name, params));
     return finishedFlow;
   }
-  if (method.constant !== undefined) return answerCall(record, formatResultAnswer(record.id, method.constant));
+  if (method.constant !== undefined) return answerCall(record, formatResultResponse(record.id, method.constant));
   if (method.answeredBy === "gateway") {
     return answerCall(
       record,
-      formatResultAnswer(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
+      formatResultResponse(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
     );
   }
   const isChecked = method.limit !== undefined && (method.limit.kind !== "gas" || mayNameGas(params));
@@ -65,7 +65,7 @@ function buildKey(method: string, params: string, hash: number | undefined): str
 }
 
 /** Reads a call whose parameters have limits, in one or several pieces. */
-function readWithin(record: CallRecord, params: string): AnswerFlow {
+function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { policy, tier, dependencies, method } = record;
   const head = dependencies.head.known();
   const checked = dependencies.checks({ policy, head, tier, method }, params, () => {
@@ -94,9 +94,9 @@ function readWithin(record: CallRecord, params: string): AnswerFlow {
   }
 }
 
-async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionAnswer>): Promise<void> {
+async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
   const answer = await pending;
   if (answer.kind === "error") failCall(record, answer.error);
-  else if (answer.kind === "result") answerCall(record, formatResultAnswer(record.id, answer.json));
-  else answerCall(record, formatErrorJsonAnswer(record.id, answer.json));
+  else if (answer.kind === "result") answerCall(record, formatResultResponse(record.id, answer.json));
+  else answerCall(record, formatErrorJsonResponse(record.id, answer.json));
 }

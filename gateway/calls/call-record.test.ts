@@ -6,7 +6,7 @@ import { createPolicy } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow } from "../answers/answer-sink.ts";
 import { CallRecord } from "./call-record.ts";
 
 const kib = 1_024;
@@ -43,7 +43,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
       startedAt: 0,
       traceContext: undefined,
     },
-    discardedAnswer,
+    discardedResponse,
   );
   return { owed, sum: () => owed.reduce((all, units) => all + units, 0), sink };
 }

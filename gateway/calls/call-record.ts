@@ -3,7 +3,7 @@ import type { Method } from "../catalogue/method.ts";
 import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
 import type { NodeFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import type { CallGate, LoadRefusal } from "../limits/load-gate.ts";
+import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { Policy } from "../policy.ts";
@@ -11,7 +11,7 @@ import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 
@@ -35,7 +35,7 @@ export const noMethod: Method = defineNodeMethod({
  * proceeds. It receives the node's response, charges its caller for the response's length, and forwards it to the client. It is a single
  * object, because a batch has many.
  */
-export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
+export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   readonly dependencies: CallDependencies;
   readonly policy: Policy;
   readonly tier: Tier;
@@ -57,7 +57,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   sender: NodeSender | undefined;
   /** Trace context sent to the node: the client's own, unless the call is traced here. */
   traceContext: TraceContext | undefined;
-  readonly #client: AnswerSink;
+  readonly #client: ResponseSink;
   readonly #isCharged: boolean;
   #answerBytes = 0;
   #chargedKiB = 0;
@@ -72,7 +72,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     dependencies: CallDependencies,
     call: Call | BadCall,
     context: CallContext,
-    client: AnswerSink,
+    client: ResponseSink,
     policy = dependencies.policy(),
   ) {
     const { caller } = context;
@@ -93,7 +93,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.#isCharged = enabled && unitsPerAnswerKiB > 0;
   }
 
-  get sink(): AnswerSink {
+  get sink(): ResponseSink {
     return this;
   }
 
@@ -121,7 +121,7 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
   }
 
   /** Admits the call to the node if a gate has a free slot. The call releases its slot when it is `done`, or by `leave`. */
-  enter(gate: CallGate): LoadRefusal | undefined {
+  enter(gate: CallGate): LoadRejection | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.costUnits, policy.settings.overload);
     if (refusal !== undefined) return refusal;
@@ -173,18 +173,18 @@ export class CallRecord implements NodeRead, AnswerSink, HeldBytes {
     this.context.memory.release(bytes);
   }
 
-  text(json: string, source: AnswerSource, retryAfterSeconds?: number): void {
+  text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
     // A response caused by a limit has no further cost.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }
 
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     this.#came(body.length);
     this.#client.bytes(body, source);
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
     this.#client.begin(lengthBytes, source);
   }
 

@@ -1,9 +1,9 @@
 import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { RateDecision, RateLimiter } from "../limits/rate-limiter.ts";
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import { rateExceeded } from "../errors.ts";
-import { refuseCall, LateFlow } from "./call-end.ts";
+import { rejectCall, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
 
 /** Min length of a response that may cost more than its call. */
@@ -13,17 +13,17 @@ export const leastOwedBytes = 1_024;
 export function chargeCall(
   record: CallRecord,
   costUnits: number,
-  proceed: (record: CallRecord) => AnswerFlow,
-): AnswerFlow {
+  proceed: (record: CallRecord) => ResponseFlow,
+): ResponseFlow {
   if (!record.policy.settings.rateLimit.enabled) return proceed(record);
   const decision = record.dependencies.limiter.acquire(record.caller, costUnits, record.tier);
   if (decision === undefined) return proceed(record);
-  if (typeof decision === "number") return refuseRate(record, decision);
-  return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : refuseRate(record, waitMs)));
+  if (typeof decision === "number") return rejectRate(record, decision);
+  return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : rejectRate(record, waitMs)));
 }
 
 /** Charges a caller for a complete response, beyond each response's free bytes, by the policy and tier that the call started with. */
-export function chargeAnswer(
+export function chargeResponse(
   limiter: RateLimiter,
   bytes: number,
   caller: string,
@@ -35,12 +35,15 @@ export function chargeAnswer(
 }
 
 /** Rejects a call whose caller must wait this long. */
-export function refuseRate(record: CallRecord, waitMs: number): AnswerFlow {
+export function rejectRate(record: CallRecord, waitMs: number): ResponseFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  return refuseCall(record, rateExceeded(seconds), seconds, "rate");
+  return rejectCall(record, rateExceeded(seconds), seconds, "rate");
 }
 
-function waitForDecision(decision: Promise<RateDecision>, decided: (waitMs: RateDecision) => AnswerFlow): AnswerFlow {
+function waitForDecision(
+  decision: Promise<RateDecision>,
+  decided: (waitMs: RateDecision) => ResponseFlow,
+): ResponseFlow {
   const flow = new LateFlow();
   const goOn = (waitMs: RateDecision) => flow.begin(() => decided(waitMs));
   decision.then(goOn, () => goOn(undefined));

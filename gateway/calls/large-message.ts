@@ -2,8 +2,8 @@ import type { Message, MessageLimits } from "../json-rpc/call.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
 import { rpcErrors } from "../errors.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
-import { refuseCall, EndingFlow, EndingSink, LateFlow } from "./call-end.ts";
+import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
+import { rejectCall, EndingFlow, EndingSink, LateFlow } from "./call-end.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord } from "./call-record.ts";
@@ -29,9 +29,9 @@ export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
  */
 export type MessageCharge = (
   body: Buffer,
-  from: Readonly<{ context: CallContext; sink: AnswerSink }>,
-  proceed: (sink: AnswerSink) => AnswerFlow,
-) => AnswerFlow;
+  from: Readonly<{ context: CallContext; sink: ResponseSink }>,
+  proceed: (sink: ResponseSink) => ResponseFlow,
+) => ResponseFlow;
 
 /** Creates the charge for messages that are not small. */
 export function createMessageCharge(dependencies: CallDependencies): MessageCharge {
@@ -43,7 +43,7 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
       new CallRecord(dependencies, { id, error: rpcErrors.invalidRequest }, context, releasing);
     const { limits, rateLimit } = dependencies.policy().settings;
     if (!held.tryAcquire(body.length))
-      return refuseCall(recordAs(readId(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
+      return rejectCall(recordAs(readId(body, limits)), rpcErrors.tooMuchHeld, 1, "memory");
     const units = priceBytes(body.length, rateLimit.unitsPerKiB);
     const go = () => proceed(releasing);
     return new EndingFlow(body.length <= largeBytes ? go() : chargeCall(recordAs("null"), units, go), letGo);
@@ -64,8 +64,8 @@ export function readInTurns(
     turns,
     caller,
     proceed,
-  }: Readonly<{ turns: SharedTurns; caller: string; proceed: (message: Message) => AnswerFlow }>,
-): AnswerFlow {
+  }: Readonly<{ turns: SharedTurns; caller: string; proceed: (message: Message) => ResponseFlow }>,
+): ResponseFlow {
   const reading = beginMessage(body, limits);
   const flow = new LateFlow();
   const step = () => {

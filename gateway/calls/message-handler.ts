@@ -5,9 +5,9 @@ import type { Tracing } from "../observe/tracing.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { PolicySource } from "../policy.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
-import { discardedAnswer, finishedFlow, type AnswerFlow, type AnswerSink } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow, type ResponseFlow, type ResponseSink } from "../answers/answer-sink.ts";
 import { runBatch } from "./batch.ts";
-import { chooseBatchWay, beginInTurn } from "./batch-way.ts";
+import { chooseBatchStrategy, startInTurn } from "./batch-way.ts";
 import type { CallContext, MessageContext } from "./call-context.ts";
 import { PlainReads, type PlainReadsDependencies } from "./plain-reads.ts";
 import type { CallHandler } from "./call-handler.ts";
@@ -16,7 +16,7 @@ import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large
 import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 
 /** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
-export type MessageHandler = (body: Buffer, context: MessageContext, sink: AnswerSink) => AnswerFlow;
+export type MessageHandler = (body: Buffer, context: MessageContext, sink: ResponseSink) => ResponseFlow;
 
 /** Dependencies that all messages of a gateway share. */
 export type MessageDependencies = Readonly<{
@@ -39,13 +39,13 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
   const { policy, handle, charge, tracing, turns } = dependencies;
   const readMessage = createMessageReader();
 
-  const answer = (message: Message, arrived: CallContext, sink: AnswerSink) =>
+  const answer = (message: Message, arrived: CallContext, sink: ResponseSink) =>
     message.kind === "batch" ? answerBatch(message.calls, arrived, sink) : answerCall(message.call, arrived, sink);
 
-  const answerBatch = (calls: readonly (Call | BadCall)[], arrived: CallContext, sink: AnswerSink): AnswerFlow => {
+  const answerBatch = (calls: readonly (Call | BadCall)[], arrived: CallContext, sink: ResponseSink): ResponseFlow => {
     const { caller, memory } = arrived;
     const trace = tracing?.batch(arrived, calls.length);
-    const way = chooseBatchWay(policy(), caller, dependencies);
+    const way = chooseBatchStrategy(policy(), caller, dependencies);
     const context = { ...arrived, batch: way.batch };
     const { plainReads } = dependencies;
     const flow = runBatch(
@@ -68,14 +68,14 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);
   };
 
-  const answerCall = (call: Call | BadCall, arrived: CallContext, sink: AnswerSink): AnswerFlow => {
+  const answerCall = (call: Call | BadCall, arrived: CallContext, sink: ResponseSink): ResponseFlow => {
     const context = tracing === undefined ? arrived : { ...arrived, trace: tracing.call(arrived) };
     if (call.id !== undefined) return handle(call, context, sink);
     // The message gets its empty response before its call ends.
     const own = new HeldScope(arrived.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
     if (paramsBytes > smallBytes) own.hold(paramsBytes);
-    handle(call, context, new EndingSink(discardedAnswer, () => own[Symbol.dispose]()));
+    handle(call, context, new EndingSink(discardedResponse, () => own[Symbol.dispose]()));
     sink.text("", "gateway");
     return finishedFlow;
   };
@@ -88,7 +88,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     const { key } = caller;
     return charge(body, { context: arrived, sink }, (held) => {
       const readAtOnce = () => answer(readMessage(body, limits), arrived, held);
-      if (!hasPaidBytes) return turns.isOver() ? beginInTurn(turns, key, readAtOnce) : readAtOnce();
+      if (!hasPaidBytes) return turns.isOver() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
       const proceed = (message: Message) => answer(message, arrived, held);
       return readInTurns(body, limits, { turns, caller: key, proceed });
     });

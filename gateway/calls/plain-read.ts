@@ -1,8 +1,8 @@
 import { buildCallKey } from "../json-rpc/call.ts";
-import type { UsualCall } from "../json-rpc/usual-call.ts";
+import type { TypicalCall } from "../json-rpc/usual-call.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { NodeFailure } from "../errors.ts";
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
@@ -11,7 +11,7 @@ import type { NodeRead } from "../reads/node-read.ts";
 import type { ReadInFlight } from "../reads/reads-in-flight.ts";
 import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { UsualAnswers } from "../upstream/usual-answers.ts";
+import type { TypicalResponses } from "../upstream/usual-answers.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 import type { PlainMoment } from "./plain-moment.ts";
 
@@ -23,7 +23,7 @@ export type PlainReadOwner = Readonly<{
   traceContext: TraceContext | undefined;
   answered: (read: PlainRead, text: string) => void;
   /** Processes as many consecutive responses to its reads as possible; returns their number. */
-  answeredRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
+  answeredRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
   /** Converts a plain read to a shared read with full state. */
   share: (read: PlainRead) => CoalescedRead;
 }>;
@@ -33,9 +33,9 @@ export type PlainReadOwner = Readonly<{
  * object instead of a call's full state. It becomes a regular read when another read joins it, when it fails, is cancelled or goes to the
  * node alone.
  */
-export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMoment {
+export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMoment {
   readonly isOver = false;
-  readonly call: UsualCall;
+  readonly call: TypicalCall;
   readonly place: number;
   readonly method: Method;
   readonly lifetime: CacheLifetime;
@@ -46,7 +46,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
   #own: Readonly<{ shared: CoalescedRead; entry: PieceEntry | undefined }> | undefined;
 
   constructor(
-    call: UsualCall,
+    call: TypicalCall,
     place: number,
     { method, lifetime, moment }: Readonly<{ method: Method; lifetime: CacheLifetime; moment: PlainMoment }>,
     owner: PlainReadOwner,
@@ -117,7 +117,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     else this.#own.entry?.answer(text);
   }
 
-  answerRun(calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+  answerRun(calls: readonly PieceCall[], from: number, answers: TypicalResponses): number {
     if (this.#own === undefined) return this.#owner.answeredRun(calls, from, answers);
     this.answer(answers.slice(from, from + 1));
     return 1;
@@ -136,7 +136,7 @@ export class PlainRead implements AnswerFlow, PieceCall, ReadInFlight, ReadMomen
     this.#become().entry?.requestAlone(pool);
   }
 
-  join(read: NodeRead): AnswerFlow {
+  join(read: NodeRead): ResponseFlow {
     return this.#become().shared.join(read);
   }
 

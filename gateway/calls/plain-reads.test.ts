@@ -5,9 +5,9 @@ import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import type { EndedCall } from "../observe/meter.ts";
+import type { CompletedCall } from "../observe/meter.ts";
 import { createPolicy } from "../policy.ts";
-import { createAnswerCache } from "../reads/cache/answer-cache.ts";
+import { createResponseCache } from "../reads/cache/answer-cache.ts";
 import { createNodeReads } from "../reads/node-reads.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { createTextSink } from "../answers/text-sink.ts";
@@ -54,12 +54,12 @@ function startGateway(isPlain: boolean) {
   const counts = new Map<string, number>();
   const count = (what: string, more: number) => counts.set(what, (counts.get(what) ?? 0) + more);
   const meter = {
-    call: ({ method, outcome }: EndedCall, calls = 1) => void count(`${method} ${outcome}`, calls),
+    call: ({ method, outcome }: CompletedCall, calls = 1) => void count(`${method} ${outcome}`, calls),
     node: (method: string, _seconds: number, _traceId?: string, calls = 1) =>
       void count(`${method} at the node`, calls),
     limited: (limit: string) => void count(limit, 1),
   };
-  const cache = createAnswerCache({ totalBytes: 1e6, entryBytes: 1e5 });
+  const cache = createResponseCache({ totalBytes: 1e6, entryBytes: 1e5 });
   const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 1e5 }, { pool, cache, head });
   const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const limiter = createProcessRateLimiter({ clients: 10 }, { now });

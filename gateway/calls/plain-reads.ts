@@ -2,7 +2,7 @@ import { explainRefusal, TextSink, type RunReceiver } from "../answers/text-sink
 import type { Method } from "../catalogue/method.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { UsualCall } from "../json-rpc/usual-call.ts";
+import { TypicalCall } from "../json-rpc/usual-call.ts";
 import type { BadCall, Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
 import type { CallGate } from "../limits/load-gate.ts";
@@ -12,12 +12,12 @@ import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { PlainNodeReads } from "../reads/node-reads.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
-import type { UsualAnswers } from "../upstream/usual-answers.ts";
+import type { TypicalResponses } from "../upstream/usual-answers.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord } from "./call-record.ts";
-import { leastOwedBytes, chargeAnswer } from "./charge.ts";
+import { leastOwedBytes, chargeResponse } from "./charge.ts";
 import { PlainMoment } from "./plain-moment.ts";
 import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 
@@ -25,7 +25,7 @@ import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
 
 /** Path of one client's batch to the node. */
-export type PlainWay = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
+export type PlainExposure = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
 
 /**
  * The plain reads of one client's batch, which are most of its calls: they are valid, cost what their method costs, and go to the node with
@@ -36,7 +36,7 @@ export class PlainReads implements PlainReadOwner {
   readonly memory: HeldScope;
   readonly #dependencies: PlainReadsDependencies;
   readonly #context: CallContext;
-  readonly #way: PlainWay;
+  readonly #way: PlainExposure;
   readonly #receiver: RunReceiver;
   /** Undefined between two ticks, and while no read is plain. */
   #moment: PlainMoment | undefined;
@@ -48,7 +48,7 @@ export class PlainReads implements PlainReadOwner {
   #answeredFrom: PlainMoment | undefined;
   readonly #count = () => this.#countAnswered();
 
-  constructor(dependencies: PlainReadsDependencies, context: CallContext, way: PlainWay, receiver: RunReceiver) {
+  constructor(dependencies: PlainReadsDependencies, context: CallContext, way: PlainExposure, receiver: RunReceiver) {
     this.memory = new HeldScope(context.memory);
     this.#dependencies = dependencies;
     this.#context = context;
@@ -66,7 +66,7 @@ export class PlainReads implements PlainReadOwner {
 
   /** Starts a call if it is a plain read; otherwise returns undefined and does nothing. */
   begin(call: Call | BadCall, place: number): PlainRead | undefined {
-    if (!(call instanceof UsualCall)) return undefined;
+    if (!(call instanceof TypicalCall)) return undefined;
     const moment = this.#moment ?? this.#enterMoment();
     const method = moment?.find(call.method);
     if (moment === undefined || method === undefined) return undefined;
@@ -90,7 +90,7 @@ export class PlainReads implements PlainReadOwner {
     this.#receiver.receive(refusal ?? { text, source: "node", retryAfterSeconds: undefined }, read.place);
   }
 
-  answeredRun(calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+  answeredRun(calls: readonly PieceCall[], from: number, answers: TypicalResponses): number {
     const receiver = this.#receiver;
     let to = from;
     let first = 0;
@@ -134,7 +134,7 @@ export class PlainReads implements PlainReadOwner {
     if (this.#answeredFrom === undefined) queueMicrotask(this.#count);
     this.#answeredFrom = moment;
     this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
-    if (answerBytes >= leastOwedBytes) chargeAnswer(limiter, answerBytes, this.caller, moment);
+    if (answerBytes >= leastOwedBytes) chargeResponse(limiter, answerBytes, this.caller, moment);
   }
 
   share(read: PlainRead): CoalescedRead {
@@ -188,7 +188,7 @@ export class PlainReads implements PlainReadOwner {
 }
 
 /** Derives the lifetime of the response; for most reads, those of the latest block, without parsing the block parameter. */
-function deriveLifetime(call: UsualCall, method: Method, head: ChainHead | undefined): CacheLifetime {
+function deriveLifetime(call: TypicalCall, method: Method, head: ChainHead | undefined): CacheLifetime {
   const { cache } = method;
   if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadLifetime(head);
   return deriveCacheLifetime(method, call.params, head);

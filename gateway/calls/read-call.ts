@@ -1,21 +1,21 @@
 import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
 import type { Method } from "../catalogue/method.ts";
 import { isBad } from "../json-rpc/call.ts";
-import { formatResultAnswer } from "../json-rpc/read-answer.ts";
+import { formatResultResponse } from "../json-rpc/read-answer.ts";
 import { rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
-import type { CallGate, LoadRefusal } from "../limits/load-gate.ts";
+import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { PolicySettings } from "../settings/policy.ts";
-import { finishedFlow, type AnswerFlow } from "../answers/answer-sink.ts";
-import { EndingFlow, refuseCall, answerWithoutNode, LateFlow } from "./call-end.ts";
+import { finishedFlow, type ResponseFlow } from "../answers/answer-sink.ts";
+import { EndingFlow, rejectCall, answerWithoutNode, LateFlow } from "./call-end.ts";
 import type { CallRecord } from "./call-record.ts";
-import { refuseRate } from "./charge.ts";
+import { rejectRate } from "./charge.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
-import { readSplit } from "../reads/split-read.ts";
+import { parseSplit } from "../reads/split-read.ts";
 
 type Overload = PolicySettings["overload"];
 
 /** Answers a checked call from the cache, or admits it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
-export function readOne(record: CallRecord, params: string, key: string): AnswerFlow {
+export function readOne(record: CallRecord, params: string, key: string): ResponseFlow {
   const { call, context, dependencies, method } = record;
   const { reads } = dependencies;
   const { overload } = record.policy.settings;
@@ -23,7 +23,7 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
   const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
     record.ended("cache");
-    record.text(formatResultAnswer(record.id, cached), "cache");
+    record.text(formatResultResponse(record.id, cached), "cache");
     return finishedFlow;
   }
   if (unfit !== undefined) return answerWithoutNode(record, unfit);
@@ -42,17 +42,22 @@ export function readOne(record: CallRecord, params: string, key: string): Answer
 }
 
 /** Queues a call for one of its caller's in-flight slots, or rejects it. */
-function waitOrRefuse(record: CallRecord, refusal: LoadRefusal, gate: CallGate, retry: () => AnswerFlow): AnswerFlow {
+function waitOrRefuse(
+  record: CallRecord,
+  refusal: LoadRejection,
+  gate: CallGate,
+  retry: () => ResponseFlow,
+): ResponseFlow {
   const { caller, tier, policy } = record;
   const { overload } = policy.settings;
   const { retryAfterSeconds } = overload;
-  if (refusal === "overload") return refuseCall(record, rpcErrors.overload, retryAfterSeconds, "overload");
+  if (refusal === "overload") return rejectCall(record, rpcErrors.overload, retryAfterSeconds, "overload");
   const refuse = () =>
-    refuseCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
+    rejectCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
   const goOn = () => {
     // Responses that arrived meanwhile may have put the caller into debt.
     const debtMs = record.dependencies.limiter.debtMs(caller, tier);
-    return debtMs === undefined ? retry() : refuseRate(record, debtMs);
+    return debtMs === undefined ? retry() : rejectRate(record, debtMs);
   };
   const flow = new LateFlow();
   const leaveQueue = gate.wait(caller, tier, overload, (mayEnter) => flow.begin(mayEnter ? goOn : refuse));
@@ -94,7 +99,7 @@ export function isOffChain(unfit: RpcError | undefined): boolean {
 }
 
 /** Reads a range in pieces. It is charged as that many calls, and takes one in-flight slot. */
-export function readInPieces(record: CallRecord, pieces: readonly string[]): AnswerFlow {
+export function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFlow {
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return answerWithoutNode(record, unfit);
   const { reads, gate } = record.dependencies;
@@ -102,7 +107,7 @@ export function readInPieces(record: CallRecord, pieces: readonly string[]): Ans
   const refusal = record.enter(gate);
   if (refusal !== undefined) return waitOrRefuse(record, refusal, gate, () => readInPieces(record, pieces));
   const options = { pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes };
-  return readSplit(options, { read: record, reads }, (outcome) => {
+  return parseSplit(options, { read: record, reads }, (outcome) => {
     record.leave();
     record.ended(outcome);
   });

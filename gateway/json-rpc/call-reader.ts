@@ -13,7 +13,7 @@ import {
 import { rpcErrors } from "../errors.ts";
 import { buildCall, nameBytes, parseString } from "./build-call.ts";
 import { hashCall } from "./key-hash.ts";
-import { UsualCall } from "./usual-call.ts";
+import { TypicalCall } from "./usual-call.ts";
 import { readName } from "./method-names.ts";
 
 /** Max members of an envelope, which has four. */
@@ -94,7 +94,7 @@ export class CallReader {
   read(): Call | BadCall {
     const startsAt = this.at;
     const usual = this.#readUsual();
-    if (usual instanceof UsualCall) return usual;
+    if (usual instanceof TypicalCall) return usual;
     this.#budget = { values: this.#limits.callValues, endsAt: startsAt + this.#limits.callBytes };
     const call = usual ?? this.#readEnvelope();
     const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
@@ -143,7 +143,7 @@ export class CallReader {
     const place = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
     this.at = place.endsAt;
     const hash = hashCall(method, bytes, paramsAt, paramsEnd);
-    return new UsualCall(text, text.slice(idAt, idEnd), method, hash, place);
+    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
   }
 
   /** Parses an array of parameters as `skipValue` does. */

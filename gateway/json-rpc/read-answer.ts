@@ -2,13 +2,13 @@ import { formatRpcError, type RpcError } from "../errors.ts";
 import { readObject } from "./read-object.ts";
 
 /** Response of the node, as a slice of JSON text. */
-export type NodeAnswer = Readonly<{ kind: "result" | "error"; json: string }>;
+export type NodeResponse = Readonly<{ kind: "result" | "error"; json: string }>;
 
 /**
  * Reads the result or error from the node's response to a call with this id. The usual layout of nodes is recognised by its first bytes;
  * any other is scanned. Undefined if it is not a response.
  */
-export function readAnswer(text: string, id: string): NodeAnswer | undefined {
+export function readAnswer(text: string, id: string): NodeResponse | undefined {
   const start = `{"jsonrpc":"2.0","id":${id},"result":`;
   if (text.startsWith(start)) {
     const end = text.endsWith("}") ? text.length : text.trimEnd().length;
@@ -34,17 +34,17 @@ export function isEmptyResult(json: string): boolean {
 }
 
 /** Formats a response with a result; `id` and `result` are JSON text and are inserted byte for byte. */
-export function formatResultAnswer(id: string, result: string): string {
+export function formatResultResponse(id: string, result: string): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 }
 
 /** Formats a response with an error; `id` is JSON text and is inserted byte for byte. */
-export function formatErrorAnswer(id: string, error: RpcError): string {
-  return formatErrorJsonAnswer(id, formatRpcError(error));
+export function formatErrorResponse(id: string, error: RpcError): string {
+  return formatErrorJsonResponse(id, formatRpcError(error));
 }
 
 /** Formats a response with an error that is already JSON text, such as the node's own. */
-export function formatErrorJsonAnswer(id: string, error: string): string {
+export function formatErrorJsonResponse(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 

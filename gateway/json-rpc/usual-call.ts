@@ -1,7 +1,7 @@
 import type { Call } from "./call.ts";
 
 /** Offsets of a call in its message's text. */
-export type CallPlace = Readonly<{
+export type CallLocation = Readonly<{
   startsAt: number;
   endsAt: number;
   paramsAt: number;
@@ -14,7 +14,7 @@ export type CallPlace = Readonly<{
  * A call of a batch in the usual form: byte for byte the output of `formatCall` for its parts, with a plain integer as id. Its texts are
  * sliced from the message lazily, which for most calls means never.
  */
-export class UsualCall implements Call {
+export class TypicalCall implements Call {
   readonly id: string;
   readonly method: string;
   /** The `hashKey` of its key. */
@@ -33,7 +33,7 @@ export class UsualCall implements Call {
     id: string,
     method: string,
     hash: number,
-    { startsAt, endsAt, paramsAt, paramsCount, lastParamAt }: CallPlace,
+    { startsAt, endsAt, paramsAt, paramsCount, lastParamAt }: CallLocation,
   ) {
     this.id = id;
     this.method = method;

@@ -1,4 +1,4 @@
-import { KeyPlaces } from "#daemon/key-places.ts";
+import { KeyLocations } from "#daemon/key-places.ts";
 
 /**
  * A map with a max number of entries, in which a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
@@ -6,7 +6,7 @@ import { KeyPlaces } from "#daemon/key-places.ts";
  */
 export class LatestEntries<Value> {
   readonly #most: number;
-  readonly #places = new KeyPlaces();
+  readonly #places = new KeyLocations();
   readonly #values: Value[] = [];
   /** Slot of the oldest entry, once the ring is full. */
   #oldest = 0;

@@ -3,7 +3,7 @@ import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** Reason why a call is not admitted to the node now. */
-export type LoadRefusal = "concurrency" | "overload";
+export type LoadRejection = "concurrency" | "overload";
 
 /** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
@@ -16,7 +16,7 @@ export type CallGate = Readonly<{
     tier: Tier,
     costUnits: number,
     overload: PolicySettings["overload"],
-  ) => LoadRefusal | undefined;
+  ) => LoadRejection | undefined;
   leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
   /**
    * Queues a call that was rejected for its caller's `concurrency`: `proceed` is called once, when it may enter, or with false after

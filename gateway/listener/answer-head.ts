@@ -1,7 +1,7 @@
-import type { AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseSource } from "../answers/answer-sink.ts";
 
 /** Headers of a response by name, in sending order; node:http and the fast path send the same. */
-export type AnswerHeaders = readonly (readonly [name: string, value: string])[];
+export type ResponseHeaders = readonly (readonly [name: string, value: string])[];
 
 /** Name of the header with a response's origin. */
 export const sourceHeader = "X-Gatehouse-Source";
@@ -10,13 +10,13 @@ export const sourceHeader = "X-Gatehouse-Source";
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
 /** Builds the headers that follow a response's own while the node's latest block is older than `reportAfterMs`. */
-export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): AnswerHeaders {
+export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): ResponseHeaders {
   if (blockAgeMs === undefined || blockAgeMs <= reportAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
 
 /** Builds the headers of a response of known length. */
-export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): AnswerHeaders {
+export function buildWholeHeaders(source: ResponseSource, lengthBytes: number): ResponseHeaders {
   return [
     ["Content-Type", "application/json"],
     [sourceHeader, source],
@@ -25,7 +25,7 @@ export function buildWholeHeaders(source: AnswerSource, lengthBytes: number): An
 }
 
 /** Builds the headers of a response caused by a limit. */
-export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: number): AnswerHeaders {
+export function buildRejectedHeaders(retryAfterSeconds: number, lengthBytes: number): ResponseHeaders {
   return [
     ["Content-Type", "application/json"],
     [sourceHeader, "gateway"],
@@ -35,7 +35,7 @@ export function buildRefusedHeaders(retryAfterSeconds: number, lengthBytes: numb
 }
 
 /** Builds the headers of a streamed response; without a length, node:http sends it chunked. */
-export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | undefined): AnswerHeaders {
+export function buildStreamHeaders(source: ResponseSource, lengthBytes: number | undefined): ResponseHeaders {
   if (lengthBytes !== undefined) return buildWholeHeaders(source, lengthBytes);
   return [
     ["Content-Type", "application/json"],
@@ -44,6 +44,6 @@ export function buildStreamHeaders(source: AnswerSource, lengthBytes: number | u
 }
 
 /** Formats headers as lines, each with its line end. */
-export function formatHeaderLines(headers: AnswerHeaders): string {
+export function formatHeaderLines(headers: ResponseHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

@@ -1,11 +1,11 @@
-import type { AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseSource } from "../answers/answer-sink.ts";
 import { TextsByLength } from "../wire/texts-by-length.ts";
 import {
   formatHeaderLines,
-  buildRefusedHeaders,
+  buildRejectedHeaders,
   buildStreamHeaders,
   buildWholeHeaders,
-  type AnswerHeaders,
+  type ResponseHeaders,
 } from "./answer-head.ts";
 import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 
@@ -13,7 +13,7 @@ import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-e
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /** Properties that affect the head of every response. */
-export type FastAnswerContext = Readonly<{
+export type FastResponseContext = Readonly<{
   /** Lines of the leading headers, each with its line end. */
   extraHeaders: string;
   /** Whether the connection closes after the response, even if the listener does not stop. */
@@ -23,34 +23,34 @@ export type FastAnswerContext = Readonly<{
 }>;
 
 /** Response heads of the fast path: byte for byte the output of node:http for the same headers. */
-export type FastAnswerHeads = Readonly<{
-  whole: (source: AnswerSource, lengthBytes: number, context: FastAnswerContext) => string;
-  refused: (retryAfterSeconds: number, lengthBytes: number, context: FastAnswerContext) => string;
-  stream: (source: AnswerSource, lengthBytes: number | undefined, context: FastAnswerContext) => string;
+export type FastResponseHeads = Readonly<{
+  whole: (source: ResponseSource, lengthBytes: number, context: FastResponseContext) => string;
+  refused: (retryAfterSeconds: number, lengthBytes: number, context: FastResponseContext) => string;
+  stream: (source: ResponseSource, lengthBytes: number | undefined, context: FastResponseContext) => string;
   /** A complete rejection, with its text; its headers differ from those of a call's response. */
-  refusal: (error: HttpError, context: FastAnswerContext) => string;
+  refusal: (error: HttpError, context: FastResponseContext) => string;
   /** The response to a health check, or to a browser's preflight. */
-  empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastAnswerContext) => string;
+  empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
 
 /**
  * Sources of the other content of heads: the time in milliseconds since 1970, the headers that follow a response's own, and whether the
  * listener is about to stop, so that every connection closes after its response.
  */
-export type FastAnswerHeadsDependencies = Readonly<{
+export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
-  ageHeaders: () => AnswerHeaders;
+  ageHeaders: () => ResponseHeaders;
   isDraining: () => boolean;
 }>;
 
 /** Creates heads. `keepAliveMs` is also node:http's keep-alive timeout. Age and date are updated once a second. */
-export function createFastAnswerHeads(
+export function createFastResponseHeads(
   keepAliveMs: number,
-  { wallClock, ageHeaders, isDraining }: FastAnswerHeadsDependencies,
-): FastAnswerHeads {
+  { wallClock, ageHeaders, isDraining }: FastResponseHeadsDependencies,
+): FastResponseHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   /** Heads by source, for the extra headers and tail of the last response: most have no extra headers, and within a second all tails are the same. */
-  const wholes = new Map<AnswerSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
+  const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Start of the second for which the tails were built. */
   let madeSince = Number.POSITIVE_INFINITY;
   let made = { last: "", kept: "" };
@@ -75,7 +75,7 @@ export function createFastAnswerHeads(
     renew();
     return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
   };
-  const findWholes = (source: AnswerSource, extraHeaders: string, end: string) => {
+  const findWholes = (source: ResponseSource, extraHeaders: string, end: string) => {
     const known = wholes.get(source);
     if (known?.extraHeaders === extraHeaders && known.end === end) return known.heads;
     const format = (lengthBytes: number) =>
@@ -96,7 +96,7 @@ export function createFastAnswerHeads(
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
       findWholes(source, extraHeaders, tail(isLast)).of(lengthBytes),
     refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
-      const headers = formatHeaderLines(buildRefusedHeaders(retryAfterSeconds, lengthBytes));
+      const headers = formatHeaderLines(buildRejectedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
     stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {

@@ -4,9 +4,9 @@ import type { MessageHandler } from "../calls/message-handler.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import type { FastAnswerHeads } from "./fast-answer.ts";
+import type { FastResponseHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
-import type { PeerFacts } from "../callers/request-facts.ts";
+import type { PeerInfo } from "../callers/request-facts.ts";
 
 /** Timeouts of a fast connection, in ms; `requestTimeoutMs` covers a whole request. */
 export type FastConnectionWaits = Readonly<{
@@ -17,11 +17,11 @@ export type FastConnectionWaits = Readonly<{
 
 export type FastConnectionDependencies = FastRequestRules &
   Readonly<{
-    heads: FastAnswerHeads;
+    heads: FastResponseHeads;
     outbox: Outbox;
     memory: MemoryBudget;
     /** Returns the address that a client's memory is counted for. */
-    addressOf: (peer: PeerFacts) => string;
+    addressOf: (peer: PeerInfo) => string;
     identify: Identify;
     handle: MessageHandler;
     turns: SharedTurns;

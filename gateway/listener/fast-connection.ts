@@ -3,16 +3,16 @@ import type { ConnectionServer, ConnectionStanding } from "#daemon/http/connecti
 import { badRequest, requestTimeout } from "#daemon/http/connections/refused-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
 import { ReaderPace } from "../wire/slow-readers.ts";
-import { goOn, type FastAnswerContext, type FastAnswerHeads } from "./fast-answer.ts";
+import { goOn, type FastResponseContext, type FastResponseHeads } from "./fast-answer.ts";
 import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
-import { toPeerFacts } from "../callers/request-facts.ts";
-import { httpErrors, formatRawRefusal, refuseCredential } from "./http-errors.ts";
+import { toPeerInfo } from "../callers/request-facts.ts";
+import { httpErrors, formatRawRejection, rejectCredential } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { createFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
@@ -32,14 +32,14 @@ export class FastConnection implements ConnectionServer {
   readonly #requests: FastRequests;
   /** Address that its memory and its rounds are counted for. */
   readonly #address: () => string;
-  readonly #sink: AnswerSink;
+  readonly #sink: ResponseSink;
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   #isBusy = false;
-  #flow: AnswerFlow | undefined;
+  #flow: ResponseFlow | undefined;
   /** Unanswered bytes: complete pipelined requests, or the start of one. */
   readonly #unread: HeldRequests;
-  #context: FastAnswerContext = { extraHeaders: "", isLast: false, mayChunk: true };
+  #context: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
   /** Waits for other callers' rounds before it reads or answers more. */
   readonly #turn: TurnWait;
@@ -56,7 +56,7 @@ export class FastConnection implements ConnectionServer {
     this.#dependencies = dependencies;
     const awaited = () => outbox.write(socket, goOn);
     this.#requests = readFastRequests(socket.remoteAddress ?? "", { ...dependencies, awaited });
-    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? toPeerFacts(socket));
+    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? toPeerInfo(socket));
     this.#memory = new ConnectionMemory(dependencies.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
@@ -144,7 +144,7 @@ export class FastConnection implements ConnectionServer {
     }
     this.#wait.noteWhole();
     if (request.kind === "odd") this.#handOver(bytes);
-    if (request.kind === "wasteful") this.#leave(formatRawRefusal(httpErrors.wastefulChunks));
+    if (request.kind === "wasteful") this.#leave(formatRawRejection(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
     // Only the request's head identifies the caller: a proxy's connection carries many callers.
     if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
@@ -175,14 +175,14 @@ export class FastConnection implements ConnectionServer {
 
   #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (who.kind === "refused") return this.#send((heads) => heads.refusal(refuseCredential(who), this.#context));
+    if (who.kind === "refused") return this.#send((heads) => heads.refusal(rejectCredential(who), this.#context));
     const { traceContext, requestId } = facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#dependencies.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
 
-  #send(answer: (heads: FastAnswerHeads) => string): void {
+  #send(answer: (heads: FastResponseHeads) => string): void {
     this.#dependencies.outbox.write(this.#socket, answer(this.#dependencies.heads));
     this.#finish(this.#context.isLast);
   }

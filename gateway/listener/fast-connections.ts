@@ -9,13 +9,13 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { createOutbox } from "../wire/outbox.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import type { AnswerHeaders } from "./answer-head.ts";
+import type { ResponseHeaders } from "./answer-head.ts";
 import { putBefore } from "#daemon/http/raw-connections.ts";
-import { createFastAnswerHeads } from "./fast-answer.ts";
+import { createFastResponseHeads } from "./fast-answer.ts";
 import { FastConnection } from "./fast-connection.ts";
 import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
 import { computeSweepIntervalMs } from "./fast-wait.ts";
-import type { PeerFacts, RequestFacts } from "../callers/request-facts.ts";
+import type { PeerInfo, RequestInfo } from "../callers/request-facts.ts";
 
 export type FastPathDependencies = Readonly<{
   policy: PolicySource;
@@ -23,11 +23,11 @@ export type FastPathDependencies = Readonly<{
   handle: MessageHandler;
   turns: SharedTurns;
   memory: MemoryBudget;
-  addressOf: (peer: PeerFacts) => string;
+  addressOf: (peer: PeerInfo) => string;
   isAllowedHost: (host: string | undefined) => boolean;
   bodies: BodyAdmission;
-  ageHeaders: () => AnswerHeaders;
-  corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  ageHeaders: () => ResponseHeaders;
+  corsHeaders: (origin: string) => ResponseHeaders | undefined;
   isDraining: () => boolean;
   /** The listener's connections, including those of the fast path. */
   connections: ListenerConnections;
@@ -63,7 +63,7 @@ export function serveFastConnections(
   }, computeSweepIntervalMs(waits));
   sweep.unref();
   const dependencies = {
-    heads: createFastAnswerHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),
+    heads: createFastResponseHeads(waits.idleTimeoutMs, { wallClock: Date.now, ageHeaders, isDraining }),
     outbox: createOutbox(),
     identify,
     handle,
@@ -72,7 +72,7 @@ export function serveFastConnections(
     addressOf,
     bodyBytes: () => policy().settings.limits.bodyBytes,
     isAllowedHost,
-    mayCome: (facts: RequestFacts, lengthBytes: number) => mayCome(facts, lengthBytes, { identify, bodies }),
+    mayCome: (facts: RequestInfo, lengthBytes: number) => mayCome(facts, lengthBytes, { identify, bodies }),
     corsHeaders,
     keepHead: shareMessageHeads(),
     isDraining,
@@ -98,7 +98,7 @@ export function serveFastConnections(
 }
 
 function mayCome(
-  facts: RequestFacts,
+  facts: RequestInfo,
   lengthBytes: number,
   { identify, bodies }: Pick<FastPathDependencies, "identify" | "bodies">,
 ): boolean {

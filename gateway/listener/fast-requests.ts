@@ -1,23 +1,23 @@
-import { headEnd, findBodyPlace, type KeepMessageHead, type MessageHead } from "../wire/message-head.ts";
-import { formatHeaderLines, type AnswerHeaders } from "./answer-head.ts";
+import { headEnd, findBodyLocation, type KeepMessageHead, type MessageHead } from "../wire/message-head.ts";
+import { formatHeaderLines, type ResponseHeaders } from "./answer-head.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
-import type { FastAnswerContext } from "./fast-answer.ts";
+import type { FastResponseContext } from "./fast-answer.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
-import type { RequestFacts } from "../callers/request-facts.ts";
+import type { RequestInfo } from "../callers/request-facts.ts";
 
 /** Rules for a request, besides its form. */
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;
   /** Whether a body of this length is accepted; if not, node:http rejects it by its head. */
-  mayCome: (facts: RequestFacts, lengthBytes: number) => boolean;
+  mayCome: (facts: RequestInfo, lengthBytes: number) => boolean;
   /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
-  corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  corsHeaders: (origin: string) => ResponseHeaders | undefined;
   keepHead: KeepMessageHead;
 }>;
 
 /** A request's facts before its body, and the inputs of its response head. */
-type FastOrigin = Readonly<{ method: FastMethod; facts: RequestFacts; answer: FastAnswerContext }>;
+type FastOrigin = Readonly<{ method: FastMethod; facts: RequestInfo; answer: FastResponseContext }>;
 
 /** A complete request; `endsAt` is the offset after its own bytes. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
@@ -36,7 +36,7 @@ export type FastRequests = Readonly<{
   /** Marks the complete request as consumed: the next bytes start another one. */
   consumed: () => void;
   /** Returns the facts of the current request, or else of the last one; undefined before the first head. */
-  facts: () => RequestFacts | undefined;
+  facts: () => RequestInfo | undefined;
 }>;
 
 /** A request with a parsed head and an incomplete body. */
@@ -65,7 +65,7 @@ export function readFastRequests(
   let unknownHeads = 0;
 
   const begin = (bytes: Buffer): Begun | typeof partial | typeof odd => {
-    const again = known?.head === undefined ? undefined : findBodyPlace(bytes, known.head);
+    const again = known?.head === undefined ? undefined : findBodyLocation(bytes, known.head);
     if (known !== undefined && again !== undefined && (known.method === "POST" || again.lengthBytes === 0)) {
       unknownHeads = 0;
       return withLength(known, again.startsAt, again.lengthBytes);

@@ -1,18 +1,18 @@
 import type { Socket } from "node:net";
-import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { outboxBytes, type Outbox } from "../wire/outbox.ts";
-import type { FastAnswerContext, FastAnswerHeads } from "./fast-answer.ts";
+import type { FastResponseContext, FastResponseHeads } from "./fast-answer.ts";
 
 const chunkEnd = Buffer.from("\r\n");
 const lastChunk = Buffer.from("0\r\n\r\n");
 
 export type FastSinkDependencies = Readonly<{
-  heads: FastAnswerHeads;
+  heads: FastResponseHeads;
   outbox: Outbox;
   backlog: ClientBacklog;
   /** Context of the current request. */
-  context: () => FastAnswerContext;
+  context: () => FastResponseContext;
   /** Called when a response is completely written; `isLast` is whether the connection closes after it. */
   finish: (isLast: boolean) => void;
 }>;
@@ -21,7 +21,7 @@ export type FastSinkDependencies = Readonly<{
 export function createFastSink(
   socket: Socket,
   { heads, outbox, backlog, context, finish }: FastSinkDependencies,
-): AnswerSink {
+): ResponseSink {
   let isChunked = false;
   let isLast = false;
   return {

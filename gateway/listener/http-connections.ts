@@ -2,23 +2,23 @@ import type { Socket } from "node:net";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
-import type { PeerFacts } from "../callers/request-facts.ts";
+import type { PeerInfo } from "../callers/request-facts.ts";
 
 export type HttpConnectionsDependencies = Readonly<{
   memory: MemoryBudget;
   readers: SlowReaders;
-  addressOf: (peer: PeerFacts) => string;
+  addressOf: (peer: PeerInfo) => string;
 }>;
 
 /** Memory of node:http's connections, each monitored for how fast its client reads responses. */
-export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerFacts) => ConnectionMemory }>;
+export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
 
-type Known = { readonly memory: ConnectionMemory; facts: PeerFacts };
+type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
 
 /** Creates the connections' memories, each retained from its connection's first request until it closes. */
 export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
   const bySocket = new Map<Socket, Known>();
-  const begin = (socket: Socket, facts: PeerFacts): Known => {
+  const begin = (socket: Socket, facts: PeerInfo): Known => {
     const cut = () => socket.destroy();
     const known: Known = {
       memory: new ConnectionMemory(memory, { address: () => addressOf(known.facts), cut }),

@@ -3,22 +3,22 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFastAnswerHeads } from "./fast-answer.ts";
+import { createFastResponseHeads } from "./fast-answer.ts";
 import {
   addressNotAdmitted,
   bodyTooLarge,
   httpErrors,
-  formatRawRefusal,
+  formatRawRejection,
   tooManyWebSockets,
-  refuseCredential,
+  rejectCredential,
   type HttpError,
 } from "./http-errors.ts";
 import { refuse } from "./http-refusals.ts";
 
 const all: Readonly<Record<string, HttpError>> = {
   ...httpErrors,
-  unauthorized: refuseCredential({ kind: "refused", message: "send a key" }),
-  notLookedAt: refuseCredential({ kind: "refused", message: "come again", retryAfterSeconds: 3 }),
+  unauthorized: rejectCredential({ kind: "refused", message: "send a key" }),
+  notLookedAt: rejectCredential({ kind: "refused", message: "come again", retryAfterSeconds: 3 }),
   addressNotAdmitted: addressNotAdmitted("internal.networks"),
   bodyTooLarge: bodyTooLarge(5),
   tooManyWebSockets: tooManyWebSockets(3),
@@ -41,10 +41,10 @@ async function nodeAnswer(name: string): Promise<string> {
 
 describe("a refusal over HTTP", () => {
   it.each(Object.entries(all))("%s is the same bytes from each of its writers", async (name, error) => {
-    const heads = createFastAnswerHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
+    const heads = createFastResponseHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
     const fast = heads.refusal(error, { extraHeaders: "", isLast: true, mayChunk: true });
     const answer = await nodeAnswer(name);
-    expect(answer).toBe(formatRawRefusal(error));
+    expect(answer).toBe(formatRawRejection(error));
     expect(fast.replace(/^Date: .*\r\n/m, "")).toBe(answer);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${error.status} [A-Z][A-Za-z ]+\\r\\n`));
     expect(answer.endsWith(`\r\n\r\n${error.text}\n`)).toBe(true);

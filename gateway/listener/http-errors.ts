@@ -1,11 +1,11 @@
 import { STATUS_CODES } from "node:http";
-import { formatRefusal } from "#daemon/http/connections/refused-connection.ts";
-import type { RefusedIdentity } from "../callers/caller.ts";
-import type { AnswerHeaders } from "./answer-head.ts";
+import { formatRejection } from "#daemon/http/connections/refused-connection.ts";
+import type { RejectedIdentity } from "../callers/caller.ts";
+import type { ResponseHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
 /** Rejection of an HTTP request or an upgrade before there is a JSON-RPC response: in plain text, with its own headers. */
-export type HttpError = Readonly<{ status: number; text: string; headers: AnswerHeaders }>;
+export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders }>;
 
 /** Constant rejections. Status codes are RFC 9110's. */
 export const httpErrors = {
@@ -31,7 +31,7 @@ export const httpErrors = {
 } as const satisfies Record<string, HttpError>;
 
 /** Builds the rejection of a caller whose credential is missing, invalid, or can't be checked now; in the last case `retryAfterSeconds` is set. */
-export function refuseCredential({ message, retryAfterSeconds }: RefusedIdentity): HttpError {
+export function rejectCredential({ message, retryAfterSeconds }: RejectedIdentity): HttpError {
   return retryAfterSeconds === undefined
     ? { status: 401, text: message, headers: [["WWW-Authenticate", "Bearer"]] }
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
@@ -63,7 +63,7 @@ export function formatBody({ text }: HttpError): string {
 }
 
 /** Builds the headers of the rejection and of its body. */
-export function buildHeaders(error: HttpError): AnswerHeaders {
+export function buildHeaders(error: HttpError): ResponseHeaders {
   return [
     ["Content-Type", "text/plain; charset=utf-8"],
     ...error.headers,
@@ -72,7 +72,7 @@ export function buildHeaders(error: HttpError): AnswerHeaders {
 }
 
 /** Formats the complete rejection for a raw socket, which closes after it. */
-export function formatRawRefusal(error: HttpError): string {
+export function formatRawRejection(error: HttpError): string {
   const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
-  return formatRefusal(formatStatus(error), error.text, headers);
+  return formatRejection(formatStatus(error), error.text, headers);
 }

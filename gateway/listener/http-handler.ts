@@ -7,15 +7,15 @@ import type { PolicySource } from "../policy.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
-import type { AnswerHeaders } from "./answer-head.ts";
+import type { ResponseHeaders } from "./answer-head.ts";
 import { isWasteful } from "./chunked-request.ts";
 import { HeldRequests } from "./held-requests.ts";
 import type { HttpConnections } from "./http-connections.ts";
-import { bodyTooLarge, httpErrors, refuseCredential } from "./http-errors.ts";
-import { refuse, refuseBody, refuseDebtor, type RefusedRest } from "./http-refusals.ts";
+import { bodyTooLarge, httpErrors, rejectCredential } from "./http-errors.ts";
+import { refuse, rejectBody, rejectDebtor, type RejectedRest } from "./http-refusals.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
-import type { RefusedBodies } from "./refused-bodies.ts";
-import { toRequestFacts, isJsonRpcType, type PeerFacts, type RequestFacts } from "../callers/request-facts.ts";
+import type { RejectedBodies } from "./refused-bodies.ts";
+import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
 
 export type HttpHandlerDependencies = Readonly<{
@@ -24,13 +24,13 @@ export type HttpHandlerDependencies = Readonly<{
   handle: MessageHandler;
   connections: HttpConnections;
   bodies: BodyAdmission;
-  refusedBodies: RefusedBodies;
+  refusedBodies: RejectedBodies;
   /** Returns the address that a client's bytes are counted for. */
-  addressOf: (peer: PeerFacts) => string;
+  addressOf: (peer: PeerInfo) => string;
   /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
-  corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  corsHeaders: (origin: string) => ResponseHeaders | undefined;
   /** Headers that follow a response's own. */
-  ageHeaders: () => AnswerHeaders;
+  ageHeaders: () => ResponseHeaders;
   /** Whether a Host header matches this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
   /** Whether the connection closes after the response, whatever the client requests; this may become true before the response arrives. */
@@ -64,7 +64,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
     if (method === "GET" || method === "HEAD") return answerEmpty(response, cors);
     if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
     if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
-    const facts = toRequestFacts(request);
+    const facts = toRequestInfo(request);
     const given = { facts, cors, dependencies };
     if (refuseByHead(request, response, given)) return undefined;
     if (isAwaited) response.writeContinue();
@@ -73,13 +73,13 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
 }
 
 /** A request with a call in its body: the facts of its head, and the inputs of its response. */
-type Exchange = Readonly<{ facts: RequestFacts; cors: AnswerHeaders; dependencies: HttpHandlerDependencies }>;
+type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; dependencies: HttpHandlerDependencies }>;
 
-function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RefusedRest {
+function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RejectedRest {
   return { refusedBodies, address: addressOf(facts) };
 }
 
-function answerEmpty(response: ServerResponse, cors: AnswerHeaders): void {
+function answerEmpty(response: ServerResponse, cors: ResponseHeaders): void {
   response.writeHead(200, [...cors, ["Content-Length", "0"]].flat());
   response.end();
 }
@@ -91,20 +91,20 @@ function refuseByHead(request: IncomingMessage, response: ServerResponse, exchan
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
   if (lengthBytes > bodyBytes) {
-    refuseBody(request, response, bodyTooLarge(bodyBytes), buildRest(exchange));
+    rejectBody(request, response, bodyTooLarge(bodyBytes), buildRest(exchange));
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
   // A token that requires an asynchronous check is checked once the body is complete.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
-    refuseBody(request, response, refuseCredential(identity), buildRest(exchange));
+    rejectBody(request, response, rejectCredential(identity), buildRest(exchange));
     return true;
   }
   const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
   if (waitSeconds === undefined) return false;
   bodies.refused(identity.caller);
-  refuseDebtor(request, response, { before: cors, waitSeconds }, buildRest(exchange));
+  rejectDebtor(request, response, { before: cors, waitSeconds }, buildRest(exchange));
   return true;
 }
 
@@ -130,7 +130,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
       if (received.count()) return;
     }
     letGo();
-    refuseBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, buildRest(exchange));
+    rejectBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, buildRest(exchange));
   });
   request.on("close", letGo);
   request.on("end", () => {
@@ -159,7 +159,7 @@ function answer(
   // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
   if (response.destroyed) return;
   if (identity.kind === "refused") {
-    refuse(request, response, refuseCredential(identity));
+    refuse(request, response, rejectCredential(identity));
     return;
   }
   const backlog = new ClientBacklog(response, memory);

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
-import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
+import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
+import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { rateExceeded } from "../errors.ts";
-import { buildRefusedHeaders, type AnswerHeaders } from "./answer-head.ts";
-import type { RefusedBodies } from "./refused-bodies.ts";
-import { formatBody, buildHeaders, formatRawRefusal, type HttpError } from "./http-errors.ts";
+import { buildRejectedHeaders, type ResponseHeaders } from "./answer-head.ts";
+import type { RejectedBodies } from "./refused-bodies.ts";
+import { formatBody, buildHeaders, formatRawRejection, type HttpError } from "./http-errors.ts";
 
 /** Responds in plain text. The rest of the body is not read: the connection closes. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
@@ -18,19 +18,19 @@ function writeHead(request: IncomingMessage, response: ServerResponse, error: Ht
 }
 
 /** Rejects an upgrade. The connection has no other timeout: node:http has released it. */
-export function refuseUpgrade({ socket }: IncomingMessage, error: HttpError): void {
-  refuseConnection(socket, formatRawRefusal(error));
+export function rejectUpgrade({ socket }: IncomingMessage, error: HttpError): void {
+  rejectConnection(socket, formatRawRejection(error));
 }
 
 /** Reader of the rest of a rejected body, and the address that it is counted for. */
-export type RefusedRest = Readonly<{ refusedBodies: RefusedBodies; address: string }>;
+export type RejectedRest = Readonly<{ refusedBodies: RejectedBodies; address: string }>;
 
 /** Rejects a request whose body is incomplete. */
-export function refuseBody(
+export function rejectBody(
   request: IncomingMessage,
   response: ServerResponse,
   error: HttpError,
-  { refusedBodies, address }: RefusedRest,
+  { refusedBodies, address }: RejectedRest,
 ): void {
   writeHead(request, response, error);
   response.write(formatBody(error));
@@ -38,14 +38,18 @@ export function refuseBody(
 }
 
 /** Rejects a request whose caller can't pay for its body, with the response of a limit rejection. */
-export function refuseDebtor(
+export function rejectDebtor(
   request: IncomingMessage,
   response: ServerResponse,
-  { before, waitSeconds }: Readonly<{ before: AnswerHeaders; waitSeconds: number }>,
-  { refusedBodies, address }: RefusedRest,
+  { before, waitSeconds }: Readonly<{ before: ResponseHeaders; waitSeconds: number }>,
+  { refusedBodies, address }: RejectedRest,
 ): void {
-  const text = formatErrorAnswer("null", rateExceeded(waitSeconds));
-  const headers: AnswerHeaders = [...before, ...buildRefusedHeaders(waitSeconds, text.length), ["Connection", "close"]];
+  const text = formatErrorResponse("null", rateExceeded(waitSeconds));
+  const headers: ResponseHeaders = [
+    ...before,
+    ...buildRejectedHeaders(waitSeconds, text.length),
+    ["Connection", "close"],
+  ];
   response.writeHead(429, headers.flat());
   response.write(text);
   refusedBodies.discard({ request, response }, address);

@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
-import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { buildRefusedHeaders, buildStreamHeaders, buildWholeHeaders, type AnswerHeaders } from "./answer-head.ts";
+import { buildRejectedHeaders, buildStreamHeaders, buildWholeHeaders, type ResponseHeaders } from "./answer-head.ts";
 
 /** Headers before and after a response's own, and whether the connection closes after it, which may become true before the response arrives. */
-export type HeadersAround = Readonly<{ before: AnswerHeaders; after: AnswerHeaders; isLast: () => boolean }>;
+export type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;
 
 /** Max length of a response that is written in one call with its end; a longer one may have to wait for its reader. */
 const smallBytes = 8_192;
@@ -23,8 +23,8 @@ export function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
   { before, after, isLast }: HeadersAround,
-): AnswerSink {
-  const head = (status: number, headers: AnswerHeaders) => {
+): ResponseSink {
+  const head = (status: number, headers: ResponseHeaders) => {
     if (response.socket !== null) corks.add(response.socket);
     if (isLast()) response.shouldKeepAlive = false;
     response.writeHead(status, [...before, ...headers, ...after].flat());
@@ -33,7 +33,7 @@ export function createHttpSink(
   return {
     text: (json, source, retryAfterSeconds) => {
       if (retryAfterSeconds === undefined) head(200, buildWholeHeaders(source, json.length));
-      else head(429, buildRefusedHeaders(retryAfterSeconds, json.length));
+      else head(429, buildRejectedHeaders(retryAfterSeconds, json.length));
       if (json.length <= smallBytes) {
         response.end(json, "latin1");
         return;
@@ -65,7 +65,7 @@ export function createHttpSink(
  * Applies backpressure from the client: a slow client pauses the upstream, a disconnect cancels it. Memory counted for a response that was
  * written at once is released when the client has read it.
  */
-export function steer(response: ServerResponse, backlog: ClientBacklog, flow: AnswerFlow): void {
+export function steer(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
   if (response.writableFinished) return;
   response.on("drain", () => {
     if (backlog.drained()) flow.resume();

@@ -5,7 +5,7 @@ import type { ListenerConnections } from "#daemon/http/connections/listener-conn
 import { listen, takeLeave, type HttpListener } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
-import { refuseConnection } from "#daemon/http/connections/refused-connection.ts";
+import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
 import { putBefore } from "#daemon/http/raw-connections.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { BodyAdmission } from "../calls/body-admission.ts";
@@ -16,19 +16,19 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import { toRequestFacts, type PeerFacts } from "../callers/request-facts.ts";
-import { httpErrors, addressNotAdmitted, formatRawRefusal } from "./http-errors.ts";
-import { refuseUpgrade } from "./http-refusals.ts";
+import { toRequestInfo, type PeerInfo } from "../callers/request-facts.ts";
+import { httpErrors, addressNotAdmitted, formatRawRejection } from "./http-errors.ts";
+import { rejectUpgrade } from "./http-refusals.ts";
 import {
   createWebSocketClients,
   type WebSocketClients,
   type WebSocketClientsOptions,
 } from "./websocket/websocket-clients.ts";
-import type { AnswerHeaders } from "./answer-head.ts";
+import type { ResponseHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections } from "./http-connections.ts";
 import { createHttpHandler } from "./http-handler.ts";
-import { RefusedBodies } from "./refused-bodies.ts";
+import { RejectedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
 /** Address of a listener, and limits of its open connections. */
@@ -56,11 +56,11 @@ export type ListenerDependencies = Readonly<{
   hub: SubscriptionHub;
   memory: MemoryBudget;
   /** Returns the address that a client's memory is counted for. */
-  addressOf: (peer: PeerFacts) => string;
-  corsHeaders: (origin: string) => AnswerHeaders | undefined;
+  addressOf: (peer: PeerInfo) => string;
+  corsHeaders: (origin: string) => ResponseHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
   /** Headers that follow a response's own. */
-  ageHeaders: () => AnswerHeaders;
+  ageHeaders: () => ResponseHeaders;
   /** The listener's share of the process's connections. */
   connections: ListenerConnections;
   /** Whether a peer is a proxy, whose connections many callers share; absent: there are no proxies, and connections are not limited by address. */
@@ -94,7 +94,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   const isDraining = () => draining.now;
   const readers = new SlowReaders(options);
   const clients = createWebSocketClients(options.webSocket, { ...dependencies, readers });
-  const refusedBodies = new RefusedBodies();
+  const refusedBodies = new RejectedBodies();
   const answer = createHttpHandler({
     ...dependencies,
     refusedBodies,
@@ -123,14 +123,14 @@ export async function startListener(options: ListenerOptions, dependencies: List
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
     const target = readTarget(request);
-    if (target === undefined) refuseUpgrade(request, httpErrors.manyHosts);
+    if (target === undefined) rejectUpgrade(request, httpErrors.manyHosts);
     else if (foreign || !dependencies.isAllowedHost(target.host)) {
-      refuseUpgrade(request, foreign ? httpErrors.foreignOrigin : httpErrors.foreignHost);
+      rejectUpgrade(request, foreign ? httpErrors.foreignOrigin : httpErrors.foreignHost);
     } else if (target.path !== "/") {
-      refuseUpgrade(request, httpErrors.notFoundForUpgrade);
-    } else if (draining.now) refuseUpgrade(request, httpErrors.goingAway);
+      rejectUpgrade(request, httpErrors.notFoundForUpgrade);
+    } else if (draining.now) rejectUpgrade(request, httpErrors.goingAway);
     else {
-      const facts = toRequestFacts(request);
+      const facts = toRequestInfo(request);
       const identity = await dependencies.identify(facts);
       const identifyAgain = () => dependencies.identify(facts);
       const address = dependencies.addressOf(facts);
@@ -194,9 +194,9 @@ type AdmittedPeers = Readonly<{
  * it last, right before the server listens.
  */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
-  const refusal = formatRawRefusal(addressNotAdmitted(setting));
+  const refusal = formatRawRejection(addressNotAdmitted(setting));
   putBefore(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
-    else refuseConnection(socket, refusal);
+    else rejectConnection(socket, refusal);
   });
 }

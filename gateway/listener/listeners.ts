@@ -27,8 +27,8 @@ import type { GatewaySettings } from "../settings/gateway.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import type { PeerFacts } from "../callers/request-facts.ts";
-import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type AnswerHeaders } from "./answer-head.ts";
+import type { PeerInfo } from "../callers/request-facts.ts";
+import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type ResponseHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** Dependencies that the gateway's listeners share. */
@@ -166,7 +166,7 @@ function watchApiKeys(
  * Creates the function that builds the headers for a browser page of an origin. It returns undefined if the origin is not allowed (WHATWG
  * Fetch, CORS protocol).
  */
-function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => AnswerHeaders | undefined {
+function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => ResponseHeaders | undefined {
   return (origin) => {
     if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
     return [
@@ -181,6 +181,6 @@ function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) 
 }
 
 /** Creates the function that returns the key that a client's memory is counted by: its address as trusted proxies report it, for IPv6 its /64. */
-export function createPeerAddress(client: ClientAddress): (peer: PeerFacts) => string {
+export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

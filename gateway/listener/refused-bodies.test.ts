@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RefusedBodies } from "./refused-bodies.ts";
+import { RejectedBodies } from "./refused-bodies.ts";
 
 const pieceBytes = 65_536;
 const second = 1_000;
@@ -40,7 +40,7 @@ describe("refused bodies", () => {
   afterEach(() => void vi.useRealTimers());
 
   it("are read at 16 MiB a second, however many there are", async () => {
-    using bodies = new RefusedBodies();
+    using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     senders.forEach(({ exchange }, at) => bodies.discard(exchange, `10.0.0.${at % 4}`));
     await pass(second);
@@ -51,7 +51,7 @@ describe("refused bodies", () => {
   });
 
   it("are read to their end, so that their senders get to read the answer", async () => {
-    using bodies = new RefusedBodies();
+    using bodies = new RejectedBodies();
     const { exchange, state } = sender(5_242_880);
     bodies.discard(exchange, "10.0.0.1");
     await pass(second);
@@ -59,7 +59,7 @@ describe("refused bodies", () => {
   });
 
   it("take turns by address: who has one is not held up by who has a hundred", async () => {
-    using bodies = new RefusedBodies();
+    using bodies = new RejectedBodies();
     for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
     const { exchange, state } = sender(5_242_880);
     bodies.discard(exchange, "10.0.0.2");
@@ -68,7 +68,7 @@ describe("refused bodies", () => {
   });
 
   it("are read for two seconds at most", async () => {
-    using bodies = new RefusedBodies();
+    using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     for (const { exchange } of senders) bodies.discard(exchange, "10.0.0.1");
     await pass(1.9 * second);
@@ -78,7 +78,7 @@ describe("refused bodies", () => {
   });
 
   it("are read to 16 MiB at most", async () => {
-    using bodies = new RefusedBodies();
+    using bodies = new RejectedBodies();
     const { exchange, state } = sender();
     bodies.discard(exchange, "10.0.0.1");
     await pass(1.5 * second);

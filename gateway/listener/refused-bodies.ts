@@ -12,7 +12,7 @@ const lingerBytes = 16_777_216;
 const lingerMs = 2_000;
 
 /** The readable side of a rejected request, and the writable side of its response. */
-export type RefusedExchange = Readonly<{ request: Readable; response: Writable }>;
+export type RejectedExchange = Readonly<{ request: Readable; response: Writable }>;
 
 /**
  * Bodies of requests that were rejected before they were complete. Their senders may finish before the connection closes (RFC 9112, section
@@ -20,14 +20,14 @@ export type RefusedExchange = Readonly<{ request: Readable; response: Writable }
  * other callers nothing, however fast they arrive: in rounds by address, and by connection. Disposal stops the reading; the server has to
  * close the connections.
  */
-export class RefusedBodies implements Disposable {
+export class RejectedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();
   /** Bytes that may still be read in this tick; negative if the last read exceeded the limit. */
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
   /** Reads the rest of a body, counted for `address`, and ends the already written response when the body is complete or the limit is reached. */
-  discard({ request, response }: RefusedExchange, address: string): void {
+  discard({ request, response }: RejectedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));
     let discarded = 0;

@@ -1,11 +1,11 @@
-import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import type { SharedSubscription } from "./notification.ts";
 
 /** Max notifications buffered while the node's response to their subscription has not been read. */
 const earlyNotifications = 10_000;
 
 export type NodeSubscriptionsDependencies = Readonly<{
-  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
+  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
   /** Returns whether a subscription still has a subscriber. */
   isWanted: (shared: SharedSubscription) => boolean;
   notify: (shared: SharedSubscription, result: string) => void;
@@ -14,7 +14,7 @@ export type NodeSubscriptionsDependencies = Readonly<{
 /** The gateway's subscriptions at the node, by the node's ids. */
 export type NodeSubscriptions = Readonly<{
   /** Subscribes; the response's result is the node's id. Unsubscribes if the subscription is no longer wanted by then, or its connection is lost. */
-  begin: (shared: SharedSubscription) => Promise<NodeAnswer>;
+  begin: (shared: SharedSubscription) => Promise<NodeResponse>;
   end: (shared: SharedSubscription) => void;
   /** Receives a notification: the node's id and the result, JSON text. */
   notified: (id: string, result: string) => void;

@@ -1,4 +1,4 @@
-import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { createRecentBlocks, readBlock, type RecentBlocks } from "./recent-blocks.ts";
 import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent-logs.ts";
 
@@ -71,7 +71,7 @@ export type SharedSubscription = {
   readonly since: bigint | undefined;
   /** The node's subscription id, as JSON text. */
   id: string | undefined;
-  reply: Promise<NodeAnswer>;
+  reply: Promise<NodeResponse>;
   /** Notifications buffered until those missed before them are sent. */
   held: string[] | undefined;
 };

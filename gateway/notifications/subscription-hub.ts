@@ -1,5 +1,5 @@
 import type { RpcError } from "../errors.ts";
-import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/link-calls.ts";
 import { readBackfill, type RequestNode } from "./backfill.ts";
 import {
@@ -11,13 +11,13 @@ import {
 } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 import {
-  createSubscriptionPlaces,
-  type SubscriptionPlaces,
-  type SubscriptionPlacesOptions,
+  createSubscriptionSlots,
+  type SubscriptionSlots,
+  type SubscriptionSlotsOptions,
 } from "./subscription-places.ts";
 
 /** Limits within which gaps in the node's connection are bridged. */
-export type HubOptions = SubscriptionPlacesOptions &
+export type HubOptions = SubscriptionSlotsOptions &
   Readonly<{
     /** Max time for the connection to return so that subscribers are sent what they missed, in ms; 0: they are closed at once. */
     bridgeMs: number;
@@ -27,7 +27,7 @@ export type HubOptions = SubscriptionPlacesOptions &
 
 /** Connections to the node, and the callback for the end of a gap. */
 export type HubDependencies = Readonly<{
-  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeAnswer> }>;
+  link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
   requestNode: RequestNode;
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
@@ -51,7 +51,7 @@ export class SubscriptionHub implements Disposable {
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #atNode: NodeSubscriptions;
   readonly #sent: SentNotifications;
-  readonly #places: SubscriptionPlaces;
+  readonly #places: SubscriptionSlots;
   /** Number of losses: everything started on a connection ends with it. */
   #losses = 0;
   #isGap = false;
@@ -61,7 +61,7 @@ export class SubscriptionHub implements Disposable {
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#places = createSubscriptionPlaces(options);
+    this.#places = createSubscriptionSlots(options);
     this.#sent = createSentNotifications(options.bridgeBlocks);
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,

@@ -1,31 +1,31 @@
-import { rpcErrors, tooManyUpstreamSubscriptionsOfCaller, type RpcError } from "../errors.ts";
+import { rpcErrors, callerUpstreamSubscriptionLimit, type RpcError } from "../errors.ts";
 
 /** Limits of the gateway's subscriptions at the node. */
-export type SubscriptionPlacesOptions = Readonly<{
+export type SubscriptionSlotsOptions = Readonly<{
   upstreamSubscriptions: number;
   /** Max number of those that one caller may have started. */
   upstreamSubscriptionsPerCaller: number;
 }>;
 
 /** Slots for subscriptions at the node, in total and per caller that started them. */
-export type SubscriptionPlaces = Readonly<{
+export type SubscriptionSlots = Readonly<{
   /** Takes a slot, or returns the error that rejects the subscription. */
   acquire: (caller: string) => RpcError | undefined;
   /** Releases a slot. */
   release: (caller: string) => void;
 }>;
 
-export function createSubscriptionPlaces({
+export function createSubscriptionSlots({
   upstreamSubscriptions,
   upstreamSubscriptionsPerCaller,
-}: SubscriptionPlacesOptions): SubscriptionPlaces {
+}: SubscriptionSlotsOptions): SubscriptionSlots {
   const byCaller = new Map<string, number>();
   let all = 0;
   return {
     acquire: (caller) => {
       const own = byCaller.get(caller) ?? 0;
       if (own >= upstreamSubscriptionsPerCaller) {
-        return tooManyUpstreamSubscriptionsOfCaller(upstreamSubscriptionsPerCaller);
+        return callerUpstreamSubscriptionLimit(upstreamSubscriptionsPerCaller);
       }
       if (all >= upstreamSubscriptions) return rpcErrors.tooManyUpstreamSubscriptions;
       byCaller.set(caller, own + 1);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readTraceId } from "#daemon/http/request-trace.ts";
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import type { EndedCall, Meter } from "./meter.ts";
+import type { CompletedCall, Meter } from "./meter.ts";
 
 /** Which calls are logged: a random share, and those that take at least `slowMs` (0: none). */
 export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
@@ -33,7 +33,7 @@ export function withAccessLog(
 }
 
 /** Builds a call's entry. Reads the trace id only here, since few calls are logged. */
-function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: EndedCall) {
+function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: CompletedCall) {
   const traceId = traceContext && readTraceId(traceContext);
   const ms = Math.round(seconds * 1e6) / 1_000;
   return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };

@@ -1,8 +1,14 @@
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseSource } from "../answers/answer-sink.ts";
 
 /** Outcome of a call, for the metrics: the source of its response, or the reason why it has none. */
-export type CallOutcome = Exclude<AnswerSource, "mixed"> | "refused" | "limited" | "overload" | "failed" | "cancelled";
+export type CallOutcome =
+  | Exclude<ResponseSource, "mixed">
+  | "refused"
+  | "limited"
+  | "overload"
+  | "failed"
+  | "cancelled";
 
 /** A limit that can reject something, as labeled in the metrics. */
 export type LimitName = (typeof limitNames)[number];
@@ -22,7 +28,7 @@ export const limitNames = [
 ] as const;
 
 /** A completed call. */
-export type EndedCall = Readonly<{
+export type CompletedCall = Readonly<{
   /** A name of the catalogue, or `unknown`. */
   method: string;
   tier: string;
@@ -39,7 +45,7 @@ export type EndedCall = Readonly<{
 /** Counts and times the gateway's work. */
 export type Meter = Readonly<{
   /** Counts a call, or `count` calls whose fields here are all equal. */
-  call: (ended: EndedCall, count?: number) => void;
+  call: (ended: CompletedCall, count?: number) => void;
   /** Counts a response or failure of the node, or `count` of them, with the time since the query, so that the gateway's own share can be told apart. */
   node: (method: string, seconds: number, sampledTraceId?: string, count?: number) => void;
   /** Counts a call, batch, subscription or connection rejected by a limit. */

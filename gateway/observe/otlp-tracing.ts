@@ -23,7 +23,7 @@ import {
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { CallOutcome, EndedCall } from "./meter.ts";
+import type { CallOutcome, CompletedCall } from "./meter.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 
 /** Interval between span exports, and max spans per export. */
@@ -107,7 +107,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
   };
 }
 
-function finish(span: Span, name: string, { method, outcome }: EndedCall): void {
+function finish(span: Span, name: string, { method, outcome }: CompletedCall): void {
   span.updateName(name);
   span.setAttributes({ "rpc.method": method, "gatehouse.outcome": outcome });
   if (outcome === "failed") span.setStatus({ code: SpanStatusCode.ERROR });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
-import type { EndedCall, Meter } from "./meter.ts";
+import type { CompletedCall, Meter } from "./meter.ts";
 import { withBusySignal, watchLoopDelay } from "./speed-when-busy.ts";
 
-const ended: EndedCall = {
+const ended: CompletedCall = {
   method: "eth_chainId",
   tier: "public",
   outcome: "gateway",

@@ -1,6 +1,6 @@
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { EndedCall } from "./meter.ts";
+import type { CompletedCall } from "./meter.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
 /** Origin of a message, for its trace. */
@@ -16,7 +16,7 @@ export type CallTrace = Readonly<{
   sampledTraceId: string | undefined;
   /** Starts the node's part of the call; returns the trace context to send to the node. */
   requestNode: () => TraceContext;
-  end: (ended: EndedCall) => void;
+  end: (ended: CompletedCall) => void;
 }>;
 
 /** Trace of one batch: a span around the spans of its calls. */

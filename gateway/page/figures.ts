@@ -1,4 +1,4 @@
-import type { DiskLook } from "#health/disk-watch.ts";
+import type { DiskCheck } from "#health/disk-watch.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { TrafficRates } from "./traffic-rates.ts";
 
@@ -20,7 +20,7 @@ export type FigureSources = Readonly<{
   health: NodeHealth;
   traffic: TrafficRates | undefined;
   restarts: Readonly<{ used: number; perHour: number }> | undefined;
-  disk: Readonly<{ look: Pick<DiskLook, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
+  disk: Readonly<{ look: Pick<DiskCheck, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
 }>;
 
 /** Ages from which a figure is old: more than two check intervals of its source. */

@@ -1,6 +1,6 @@
 import type { NodeFailure } from "../errors.ts";
-import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
-import { CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { ResponseFlow, ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
+import { CollectedResponse } from "../upstream/collected-answer.ts";
 import { JoinedRead, notifyJoined } from "./joined-read.ts";
 import { type NodeRead, PassThrough, passFailure } from "./node-read.ts";
 import { formatCall, copyText, readAnswer } from "../json-rpc/read-answer.ts";
@@ -34,7 +34,7 @@ export type SharedReadOwner = Readonly<{
   /** Called with the node's result if the cache wants it. */
   result: (shared: CoalescedRead, json: string) => void;
   /** Serves a reader with a separate call, because the response is too long to be shared. */
-  alone: (read: NodeRead) => AnswerFlow;
+  alone: (read: NodeRead) => ResponseFlow;
 }>;
 
 /**
@@ -42,7 +42,7 @@ export type SharedReadOwner = Readonly<{
  * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow of its first reader's
  * response and the call sent to the node: one object, because a batch has many in flight.
  */
-export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMoment, ReadInFlight {
+export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, ReadMoment, ReadInFlight {
   readonly wantsWhole = true;
   readonly repeatable = true;
   readonly body: string;
@@ -59,7 +59,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
   /** Created for a response that arrives in parts: most arrive whole. */
-  #collected: CollectedAnswer | undefined;
+  #collected: CollectedResponse | undefined;
 
   /** `read` is the first reader's. */
   constructor(read: NodeRead, { lifetime, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
@@ -109,12 +109,12 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     return this.read.traceContext;
   }
 
-  get sink(): AnswerSink {
+  get sink(): ResponseSink {
     return this;
   }
 
   /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
-  join(read: NodeRead): AnswerFlow {
+  join(read: NodeRead): ResponseFlow {
     this.#flow?.join(read.caller);
     const joined = new JoinedRead(read, (gone) => this.#leave(gone));
     this.#joined ??= new Set();
@@ -135,7 +135,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
   }
 
   /** Responds to all readers. A response with one reader that is not cached is not parsed. */
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
@@ -144,7 +144,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     notifyJoined(answer, joined);
   }
 
-  text(text: string, source: AnswerSource): void {
+  text(text: string, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, copyText(answer.json));
     const { first, joined } = this.#close();
@@ -153,8 +153,8 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     notifyJoined(answer, joined);
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
-    this.#collected = new CollectedAnswer(this.#owner.limitBytes, {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
+    this.#collected = new CollectedResponse(this.#owner.limitBytes, {
       whole: (body) => this.bytes(body, source),
       fail: (failure) => this.#failed(failure),
       tooLong: () => this.#tooLong(),
@@ -185,7 +185,7 @@ export class CoalescedRead implements AnswerFlow, AnswerSink, NodeCall, ReadMome
     for (const { read } of joined) passFailure(read, failure);
   }
 
-  #tooLong(): AnswerSink | undefined {
+  #tooLong(): ResponseSink | undefined {
     const { first, joined } = this.#close();
     for (const left of joined) left.own = this.#owner.alone(left.read);
     if (first === undefined) {

@@ -1,17 +1,17 @@
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import { nodeFailureErrors } from "../errors.ts";
 import {
-  formatErrorJsonAnswer,
-  formatErrorAnswer,
-  formatResultAnswer,
-  type NodeAnswer,
+  formatErrorJsonResponse,
+  formatErrorResponse,
+  formatResultResponse,
+  type NodeResponse,
 } from "../json-rpc/read-answer.ts";
 import { notify, type NodeRead } from "./node-read.ts";
 
 /** A read that joined the first reader of a call to the node. If the response is too long to be shared, it becomes a separate call. */
-export class JoinedRead implements AnswerFlow {
+export class JoinedRead implements ResponseFlow {
   readonly read: NodeRead;
-  own: AnswerFlow | undefined;
+  own: ResponseFlow | undefined;
   readonly #leave: (joined: JoinedRead) => void;
 
   constructor(read: NodeRead, leave: (joined: JoinedRead) => void) {
@@ -30,12 +30,12 @@ export class JoinedRead implements AnswerFlow {
 }
 
 /** Sends a shared response to its readers, each under its own id. */
-export function notifyJoined(answer: NodeAnswer | undefined, joined: Iterable<JoinedRead>): void {
+export function notifyJoined(answer: NodeResponse | undefined, joined: Iterable<JoinedRead>): void {
   for (const { read } of joined) notify(read, formatAnswer(answer, read.id), "coalesced", "coalesced");
 }
 
-function formatAnswer(answer: NodeAnswer | undefined, id: string): string {
-  if (answer === undefined) return formatErrorAnswer(id, nodeFailureErrors.badAnswer);
-  if (answer.kind === "result") return formatResultAnswer(id, answer.json);
-  return formatErrorJsonAnswer(id, answer.json);
+function formatAnswer(answer: NodeResponse | undefined, id: string): string {
+  if (answer === undefined) return formatErrorResponse(id, nodeFailureErrors.badAnswer);
+  if (answer.kind === "result") return formatResultResponse(id, answer.json);
+  return formatErrorJsonResponse(id, answer.json);
 }

@@ -1,11 +1,11 @@
 import type { Head } from "../chain/head.ts";
 import { isEmptyResult } from "../json-rpc/read-answer.ts";
-import type { AnswerCache } from "./cache/answer-cache.ts";
+import type { ResponseCache } from "./cache/answer-cache.ts";
 import type { ReadMoment } from "./coalesced-read.ts";
 
 /** Caches a read's result, a text that is not a slice of another, until it can't be used any more. */
 export function keepResult(
-  { cache, head }: Readonly<{ cache: AnswerCache; head: Head }>,
+  { cache, head }: Readonly<{ cache: ResponseCache; head: Head }>,
   { key, lifetime, generation, epoch }: ReadMoment & Readonly<{ key: string }>,
   json: string,
 ): void {

@@ -1,10 +1,10 @@
-import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import { findRetryAfterSeconds, type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import { formatErrorAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 
 /** Outcome of a call to the node. */
 export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
@@ -27,13 +27,13 @@ export type NodeRead = Readonly<{
   traceContext: TraceContext | undefined;
   /** Sends it to the node in a batch; absent: it is sent alone. */
   sender?: NodeSender | undefined;
-  sink: AnswerSink;
+  sink: ResponseSink;
   /** Called once, when the response is complete. */
   done: (outcome: ReadOutcome) => void;
 }>;
 
 /** Forwards the node's bytes to a client as they arrive, unparsed. */
-export class PassThrough implements AnswerSink {
+export class PassThrough implements ResponseSink {
   readonly #read: Pick<NodeRead, "id" | "sink" | "done">;
   #hasBegun = false;
 
@@ -41,17 +41,17 @@ export class PassThrough implements AnswerSink {
     this.#read = read;
   }
 
-  text(json: string, source: AnswerSource): void {
+  text(json: string, source: ResponseSource): void {
     this.#read.done("answered");
     this.#read.sink.text(json, source);
   }
 
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     this.#read.done("answered");
     this.#read.sink.bytes(body, source);
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
     this.#hasBegun = true;
     this.#read.sink.begin(lengthBytes, source);
   }
@@ -76,7 +76,7 @@ export class PassThrough implements AnswerSink {
 }
 
 /** Responds to a read with a text, and ends it. */
-export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: AnswerSource): void {
+export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: ResponseSource): void {
   read.done(outcome);
   read.sink.text(text, source);
 }
@@ -84,6 +84,6 @@ export function notify(read: NodeRead, text: string, outcome: ReadOutcome, sourc
 /** Responds to a read with the node's failure, and ends it. */
 export function passFailure(read: Pick<NodeRead, "id" | "sink" | "done">, failure: NodeFailure): void {
   read.done(failure);
-  const text = formatErrorAnswer(read.id, nodeFailureErrors[failure]);
+  const text = formatErrorResponse(read.id, nodeFailureErrors[failure]);
   read.sink.text(text, "gateway", findRetryAfterSeconds(failure));
 }

@@ -1,4 +1,4 @@
-import type { AnswerCache } from "./cache/answer-cache.ts";
+import type { ResponseCache } from "./cache/answer-cache.ts";
 import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
 import { hashKey } from "../json-rpc/key-hash.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
@@ -9,9 +9,9 @@ import type { Method } from "../catalogue/method.ts";
 import { formatCall } from "../json-rpc/read-answer.ts";
 import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { NodePool } from "../upstream/node-pool.ts";
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
-import { carriedId, RenamedAnswer } from "./renamed-answer.ts";
+import { carriedId, RenamedResponse } from "./renamed-answer.ts";
 
 /** Switches for the two ways to save reads, the cache (`enabled`) and sharing, and response limits. */
 export type NodeReadsOptions = Readonly<{
@@ -27,7 +27,7 @@ export type NodeReads = Readonly<{
   cached: (method: Method, key: string) => string | undefined;
   /** Returns a call's cached result, if it can't change with the head. */
   lasting: (method: Method, key: string) => string | undefined;
-  read: (read: NodeRead) => AnswerFlow;
+  read: (read: NodeRead) => ResponseFlow;
 }>;
 
 /** Reads for the plain calls of batches: the cache and the in-flight reads, by numbers instead of keys. */
@@ -71,12 +71,12 @@ const shortDigits = 15;
 /** Creates the reads for one node. */
 export function createNodeReads(
   options: NodeReadsOptions,
-  { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: AnswerCache; head: Head }>,
+  { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: ResponseCache; head: Head }>,
 ): NodeReads & Readonly<{ plain: PlainNodeReads | undefined }> {
   const underWay = createReadsInFlight();
 
   const isCached = (method: Method) => options.enabled && method.cache.kind !== "none";
-  const alone = (read: NodeRead, sender: NodeSender = pool): AnswerFlow => {
+  const alone = (read: NodeRead, sender: NodeSender = pool): ResponseFlow => {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
     const id = plain ? read.id : carriedId;
@@ -88,7 +88,7 @@ export function createNodeReads(
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? new PassThrough(read) : new RenamedAnswer(read),
+      sink: plain ? new PassThrough(read) : new RenamedResponse(read),
     });
     return new LoneFlow(flow, read);
   };
@@ -128,7 +128,7 @@ function createPlainNodeReads({
   head,
   underWay,
   owner,
-}: Readonly<{ cache: AnswerCache; head: Head; underWay: ReadsInFlight; owner: SharedReadOwner }>): PlainNodeReads {
+}: Readonly<{ cache: ResponseCache; head: Head; underWay: ReadsInFlight; owner: SharedReadOwner }>): PlainNodeReads {
   return {
     moment: () => ({ head: head.known(), generation: head.generation(), epoch: cache.epoch() }),
     mayHave: (hash, generation) => cache.mayHave(hash, generation) || underWay.mayHave(hash),
@@ -147,7 +147,7 @@ function createPlainNodeReads({
 }
 
 /** Controls a call that has a single reader. */
-class LoneFlow implements AnswerFlow {
+class LoneFlow implements ResponseFlow {
   readonly #flow: NodeFlow;
   readonly #read: NodeRead;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../catalogue/catalogue.ts";
-import { discardedAnswer, finishedFlow } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow } from "../answers/answer-sink.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { NodePool } from "../upstream/node-pool.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
@@ -35,7 +35,7 @@ function readOf(key: string): CoalescedRead {
       params: "[]",
       key,
       traceContext: undefined,
-      sink: discardedAnswer,
+      sink: discardedResponse,
       done: () => undefined,
     },
     { lifetime: "head", generation: 1, epoch: 1, hash: hashKey(key), isKept: true },

@@ -1,4 +1,4 @@
-import type { AnswerFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../answers/answer-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 
 /** Slots for reads; a power of two, and several times the connections to the node. */
@@ -12,7 +12,7 @@ export type ReadInFlight = Readonly<{
   /** Generation of the head when it started. */
   generation: number;
   /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
-  join: (read: NodeRead) => AnswerFlow;
+  join: (read: NodeRead) => ResponseFlow;
 }>;
 
 /** Joinable reads, by the hash of their key. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { ReadOutcome } from "./node-read.ts";
-import { RenamedAnswer } from "./renamed-answer.ts";
+import { RenamedResponse } from "./renamed-answer.ts";
 
 const id = '"<odd>"';
 
@@ -26,7 +26,7 @@ function answerTo() {
     fail: () => events.push("broken"),
   };
   const done = (outcome: ReadOutcome) => void events.push(outcome);
-  const answer = new RenamedAnswer({ id, sink, memory: roomyMemory, done });
+  const answer = new RenamedResponse({ id, sink, memory: roomyMemory, done });
   return { answer, events, text: () => text, lengthBytes: () => lengthBytes };
 }
 

@@ -1,8 +1,8 @@
 import type { NodeFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { formatErrorJsonAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
-import type { AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
-import { CollectedAnswer } from "../upstream/collected-answer.ts";
+import { formatErrorJsonResponse, formatResultResponse, readAnswer } from "../json-rpc/read-answer.ts";
+import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
+import { CollectedResponse } from "../upstream/collected-answer.ts";
 import { passFailure, PassThrough, type NodeRead } from "./node-read.ts";
 
 /** Substitute id for calls whose own id might come back in another form. */
@@ -21,22 +21,22 @@ type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
  * Responds to a read with the node's response under the read's own id. A response that starts as most nodes write it is streamed with its
  * start replaced; any other has to be parsed, so its length is limited.
  */
-export class RenamedAnswer implements AnswerSink {
+export class RenamedResponse implements ResponseSink {
   readonly #read: Renamed;
   #lengthBytes: number | undefined;
-  #source: AnswerSource = "node";
+  #source: ResponseSource = "node";
   #sofar: Buffer = Buffer.alloc(0);
-  #onward: AnswerSink | undefined;
+  #onward: ResponseSink | undefined;
 
   constructor(read: Renamed) {
     this.#read = read;
   }
 
-  text(json: string, source: AnswerSource): void {
+  text(json: string, source: ResponseSource): void {
     this.bytes(Buffer.from(json, "latin1"), source);
   }
 
-  bytes(body: Buffer, source: AnswerSource): void {
+  bytes(body: Buffer, source: ResponseSource): void {
     const isShort = body.length <= readBytes || isAt(body, 0, answerStart);
     const answer = isShort ? readAnswer(body.toString("latin1"), carriedId) : undefined;
     const { id, sink } = this.#read;
@@ -44,11 +44,11 @@ export class RenamedAnswer implements AnswerSink {
     else {
       this.#read.done("answered");
       const isResult = answer.kind === "result";
-      sink.text(isResult ? formatResultAnswer(id, answer.json) : formatErrorJsonAnswer(id, answer.json), source);
+      sink.text(isResult ? formatResultResponse(id, answer.json) : formatErrorJsonResponse(id, answer.json), source);
     }
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
     this.#lengthBytes = lengthBytes;
     this.#source = source;
   }
@@ -59,7 +59,7 @@ export class RenamedAnswer implements AnswerSink {
     if (this.#sofar.length < answerStart.length) return true;
     const sofar = this.#sofar;
     if (!isAt(sofar, 0, answerStart)) {
-      this.#onward = new CollectedAnswer(readBytes, this.#reading(), this.#read.memory);
+      this.#onward = new CollectedResponse(readBytes, this.#reading(), this.#read.memory);
       this.#onward.begin(this.#lengthBytes, this.#source);
       return this.#onward.chunk(sofar);
     }

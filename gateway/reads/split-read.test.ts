@@ -2,8 +2,8 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../catalogue/catalogue.ts";
 import type { NodeRead } from "./node-read.ts";
-import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
-import { readSplit } from "./split-read.ts";
+import { finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
+import { parseSplit } from "./split-read.ts";
 
 const method = createCatalogue({}).get("eth_getLogs")!;
 
@@ -13,7 +13,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
   const readers = new Map<string, NodeRead>();
   const events: string[] = [];
   let text = "";
-  const sink: AnswerSink = {
+  const sink: ResponseSink = {
     text: (json) => {
       text = json;
       events.push("text");
@@ -28,7 +28,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     fail: () => events.push("broken"),
   };
   const pieces = Array.from({ length: total }, (_, at) => `[${at}]`);
-  const flow = readSplit(
+  const flow = parseSplit(
     { pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
     {
       read: { id: "7", method, caller: "a", memory: roomyMemory, sink, traceContext: undefined },

@@ -1,11 +1,16 @@
-import { formatErrorJsonAnswer, formatErrorAnswer, formatResultAnswer, readAnswer } from "../json-rpc/read-answer.ts";
+import {
+  formatErrorJsonResponse,
+  formatErrorResponse,
+  formatResultResponse,
+  readAnswer,
+} from "../json-rpc/read-answer.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
 import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
-import type { AnswerFlow, AnswerSink, AnswerSource } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../answers/ordered-writer.ts";
-import { createTextSink, type TextAnswer } from "../answers/text-sink.ts";
+import { createTextSink, type TextResponse } from "../answers/text-sink.ts";
 
 /** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
@@ -26,14 +31,14 @@ const pieceId = "1";
  * streamed. Requests at most `parallel` pieces ahead. The first piece that fails fails the whole read: with its error, or by aborting a
  * response already started. `done` is called once.
  */
-export function readSplit(
+export function parseSplit(
   { pieces, parallel, limitBytes }: SplitOptions,
   { read, reads }: Readonly<{ read: WholeRead; reads: NodeReads }>,
   done: (outcome: "node" | "failed" | "cancelled") => void,
-): AnswerFlow {
+): ResponseFlow {
   const { id, memory, sink } = read;
   const writer = createArrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
-  const flows = new Map<number, AnswerFlow>();
+  const flows = new Map<number, ResponseFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isOver: false, isRunning: false };
 
@@ -50,11 +55,11 @@ export function readSplit(
     if (writer.hasBegun) sink.fail("unavailable");
     else sink.text(text, "gateway");
   };
-  const settle = (place: number, answer: TextAnswer | CollectionFailure) => {
+  const settle = (place: number, answer: TextResponse | CollectionFailure) => {
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
-    if (writer.bytes + elements.length > limitBytes) return fail(formatErrorAnswer(id, rpcErrors.responseTooLarge));
+    if (writer.bytes + elements.length > limitBytes) return fail(formatErrorResponse(id, rpcErrors.responseTooLarge));
     writer.put(place, elements, piece.source);
     return run();
   };
@@ -67,7 +72,7 @@ export function readSplit(
     const piece = buildPiece(read, pieces[place] ?? "[]", pieceSink);
     const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
-      settle(place, { text: formatResultAnswer(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
+      settle(place, { text: formatResultResponse(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
     const flow = reads.read(piece);
@@ -99,7 +104,7 @@ export function readSplit(
   };
 }
 
-function buildPiece({ method, caller, memory, traceContext }: WholeRead, params: string, sink: AnswerSink): NodeRead {
+function buildPiece({ method, caller, memory, traceContext }: WholeRead, params: string, sink: ResponseSink): NodeRead {
   const key = buildCallKey(method.name, params);
   return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
 }
@@ -110,16 +115,16 @@ function createArrayWriter(places: number, id: string, dependencies: OrderedWrit
   return new OrderedWriter({ places, head, tail, empty: head + tail }, dependencies);
 }
 
-type Piece = Readonly<{ kind: "elements"; elements: string; source: AnswerSource } | { kind: "error"; text: string }>;
+type Piece = Readonly<{ kind: "elements"; elements: string; source: ResponseSource } | { kind: "error"; text: string }>;
 
 /** Returns the elements of a piece's response, or the response that replaces the whole. */
-function readPiece(given: TextAnswer | CollectionFailure, id: string): Piece {
+function readPiece(given: TextResponse | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
-    return { kind: "error", text: formatErrorAnswer(id, collectionErrors[given]) };
+    return { kind: "error", text: formatErrorResponse(id, collectionErrors[given]) };
   }
   const answer = readAnswer(given.text, pieceId);
-  if (answer?.kind === "error") return { kind: "error", text: formatErrorJsonAnswer(id, answer.json) };
+  if (answer?.kind === "error") return { kind: "error", text: formatErrorJsonResponse(id, answer.json) };
   const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
-  if (elements === undefined) return { kind: "error", text: formatErrorAnswer(id, rpcErrors.badAnswer) };
+  if (elements === undefined) return { kind: "error", text: formatErrorResponse(id, rpcErrors.badAnswer) };
   return { kind: "elements", elements, source: given.source };
 }

@@ -31,8 +31,8 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
   const streams = createStreams(seed, runs);
   const both = async (stream: GivenStream, silenceMs: number): Promise<readonly [string, string]> => {
     const [one, other] = await Promise.all([
-      readAnswers(urls[0], stream, silenceMs),
-      readAnswers(urls[1], stream, silenceMs),
+      readResponses(urls[0], stream, silenceMs),
+      readResponses(urls[1], stream, silenceMs),
     ]);
     return [selectComparable(one, other), selectComparable(other, one)];
   };
@@ -46,7 +46,7 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-async function readAnswers(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
+async function readResponses(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
   const options = { url, last: lastRequest, lastAnswer, expected: stream.parts.length, quietMs: silenceMs };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const text = await sendWhole(cutStream(stream), { ...options, turnsBetween: 3 * attempt });

@@ -4,13 +4,13 @@ import { isUtf8 } from "node:buffer";
  * Expected response to a message according to JSON.parse and JSON-RPC 2.0: an error about the whole message, nothing, one response, or an
  * array of that many.
  */
-export type ExpectedAnswer = Readonly<{ kind: "refused" | "nothing" | "one" } | { kind: "array"; entries: number }>;
+export type ExpectedResponse = Readonly<{ kind: "refused" | "nothing" | "one" } | { kind: "array"; entries: number }>;
 
 /** Number of brackets from which a text may nest too deep to be parsed, so that only parsing it shows. */
 const deepBrackets = 200;
 
 /** Computes the expected response to a message; undefined if it may nest too deep. */
-export function computeExpectedAnswer(body: Buffer, batchItems: number): ExpectedAnswer | undefined {
+export function computeExpectedResponse(body: Buffer, batchItems: number): ExpectedResponse | undefined {
   const brackets = body.filter((byte) => byte === 0x5b || byte === 0x7b).length;
   if (brackets >= deepBrackets) return undefined;
   const message = isUtf8(body) ? parseJson(body.toString("utf8")) : undefined;
@@ -36,7 +36,7 @@ function isNotification(value: unknown): boolean {
 }
 
 /** Describes what is wrong with a response; undefined if nothing is. An empty text is no response. */
-export function explainWrongAnswer(answer: string, expected: ExpectedAnswer | undefined): string | undefined {
+export function explainWrongResponse(answer: string, expected: ExpectedResponse | undefined): string | undefined {
   if (answer === "") return expected === undefined || expected.kind === "nothing" ? undefined : "no answer";
   const given = parseJson(answer);
   if (given === undefined) return "no JSON";

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { pause } from "#daemon/time.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
-import { answerBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
+import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
 /** A call as received by the fake node. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
@@ -139,7 +139,7 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
   };
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);
-    if (raws.length > httpLimits.batchItems) return answerBatchTooLarge(readId(raws[0] ?? ""));
+    if (raws.length > httpLimits.batchItems) return respondBatchTooLarge(readId(raws[0] ?? ""));
     const answers: { id: string; text: string }[] = [];
     for (const raw of raws) {
       const text = single(raw, response);

@@ -44,7 +44,7 @@ export function sendAsGeth(request: IncomingMessage, response: ServerResponse, t
 }
 
 /** Formats geth's response to a batch over its call limit: one error, with the id of the first call. */
-export function answerBatchTooLarge(firstId: string): string {
+export function respondBatchTooLarge(firstId: string): string {
   return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
 }
 

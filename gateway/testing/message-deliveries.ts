@@ -42,7 +42,7 @@ export function* createDeliveries(seed: number, runs: number): Generator<Deliver
 }
 
 /** Cuts the body into the pieces to send. */
-export function cutBody({ body, cuts }: Delivery): readonly Buffer[] {
+export function truncateBody({ body, cuts }: Delivery): readonly Buffer[] {
   const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
   return places.slice(1).map((end, at) => body.subarray(places[at], end));
 }
@@ -52,7 +52,7 @@ const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
 /** Returns the pieces of a delivery that can't be read as a request. */
 export function cutBroken(given: Delivery): readonly Buffer[] {
   const { body, way, harm } = given;
-  const pieces = cutBody(given);
+  const pieces = truncateBody(given);
   if (way === "brokenChunks") {
     const sizes = ["zz", "-1", "", "ffffffffffffffffff", `${(body.length + 1).toString(16)}`, "5 5", "0x5", "5;a\n"];
     const size = sizes[harm % sizes.length] ?? "";

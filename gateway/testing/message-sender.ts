@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { computeExpectedAnswer, explainWrongAnswer } from "./expected-answer.ts";
-import { cutBody, cutBroken, type Delivery } from "./message-deliveries.ts";
+import { computeExpectedResponse, explainWrongResponse } from "./expected-answer.ts";
+import { truncateBody, cutBroken, type Delivery } from "./message-deliveries.ts";
 import { sendRaw } from "./raw-exchange.ts";
 
 /** Max response time for one message; a longer one counts as hung. */
@@ -32,7 +32,7 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
   return {
     send: async (delivery) => {
       const { body, way } = delivery;
-      const expected = computeExpectedAnswer(body, batchItems);
+      const expected = computeExpectedResponse(body, batchItems);
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
         // A valid request comes first: its response shows that the gateway has accepted the connection.
         const pieces = [firstRequest, ...cutBroken(delivery)];
@@ -42,10 +42,10 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
         const texts = await sendOverWebSocket(await sockets.open(), body, expected.kind === "nothing" ? 1 : 2);
         if (texts === "invalid text") return undefined;
         const others = texts.filter((text) => !text.includes('"id":"last"'));
-        return texts.length - others.length === 1 ? explainWrongAnswer(others.join(""), expected) : "no last answer";
+        return texts.length - others.length === 1 ? explainWrongResponse(others.join(""), expected) : "no last answer";
       }
       const answer = await sendOverHttp(url, agent, delivery);
-      return answer.status === 200 ? explainWrongAnswer(answer.text, expected) : `status ${answer.status}`;
+      return answer.status === 200 ? explainWrongResponse(answer.text, expected) : `status ${answer.status}`;
     },
     [Symbol.asyncDispose]: async () => {
       agent.destroy();
@@ -62,7 +62,7 @@ async function sendOverHttp(url: string, agent: Agent, delivery: Delivery) {
   const response = once(outgoing, "response");
   if (way === "whole") outgoing.end(body);
   else {
-    for (const piece of cutBody(delivery)) {
+    for (const piece of truncateBody(delivery)) {
       outgoing.write(piece);
       if (pauseMs > 0) await delay(pauseMs);
       else await new Promise((turn) => setImmediate(turn));

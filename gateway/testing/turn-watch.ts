@@ -1,13 +1,13 @@
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log/log.ts";
-import { createAnswerCache } from "../reads/cache/answer-cache.ts";
+import { createResponseCache } from "../reads/cache/answer-cache.ts";
 import { createHead } from "../chain/head.ts";
 import { buildOpenRpcTexts } from "../calls/openrpc-texts.ts";
 import { createCallHandler } from "../calls/call-handler.ts";
 import { createMessageCharge } from "../calls/large-message.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
 import { createNodeReads } from "../reads/node-reads.ts";
-import { finishedFlow, type AnswerSink } from "../answers/answer-sink.ts";
+import { finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
@@ -55,7 +55,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       return { ...finishedFlow, join: () => undefined };
     },
   };
-  const cache = createAnswerCache({ totalBytes: 1e8, entryBytes: 262_144 });
+  const cache = createResponseCache({ totalBytes: 1e8, entryBytes: 262_144 });
   const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 262_144 }, { pool, cache, head });
   const calls = {
     policy: () => policy,
@@ -110,7 +110,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
 }
 
 /** Creates a sink that processes a response like a connection: encodes its text as bytes, copies the node's bytes. */
-function createCopyingSink(took: (start: string) => void): AnswerSink {
+function createCopyingSink(took: (start: string) => void): ResponseSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
     text: whole,

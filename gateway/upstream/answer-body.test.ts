@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { AnswerBody, type BodyState } from "./answer-body.ts";
+import { ResponseBody, type BodyState } from "./answer-body.ts";
 
 type Framing = Readonly<{ chunked: boolean; lengthBytes: number | undefined }>;
 type Taken = Readonly<{ kind: "whole" | "chunk" | "begin" | "end"; text: string }>;
@@ -31,7 +31,7 @@ function read(reads: readonly string[], options: Reading = {}) {
   const hold = () => {
     holds += 1;
   };
-  const body = new AnswerBody({ status: 200, keepAlive: true, ...framing }, mostBytes, { sink, scratch, hold });
+  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, mostBytes, { sink, scratch, hold });
   const place = Buffer.alloc(200_000);
   let state: BodyState = "more";
   for (const text of reads) {

@@ -2,14 +2,14 @@ import type { NodeFailure } from "../errors.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import { copyToOwnMemory } from "../wire/received-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../answers/answer-sink.ts";
 import type { ResponseHead } from "./response-head.ts";
 
 /** Max size of a response that is assembled here if it arrives in several reads. */
 const gatheredMost = 65_536;
 
-export type AnswerBodyDependencies = Readonly<{
-  sink: AnswerSink;
+export type ResponseBodyDependencies = Readonly<{
+  sink: ResponseSink;
   /** Memory for assembling a short response. */
   scratch: ScratchBuffers;
   /** Called when the sink applies backpressure, until `resume`. */
@@ -25,10 +25,10 @@ export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "to
  * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without a copy. So does a
  * short one that arrives in several reads, if its sink only accepts whole bodies; any other is streamed.
  */
-export class AnswerBody {
+export class ResponseBody {
   readonly #head: ResponseHead;
   readonly #limitBytes: number;
-  readonly #dependencies: AnswerBodyDependencies;
+  readonly #dependencies: ResponseBodyDependencies;
   readonly #chunks: ChunkedDecoder | undefined;
   /** Remaining bytes of a body with known length. */
   #leftBytes: number;
@@ -45,7 +45,7 @@ export class AnswerBody {
   #isReadKept = false;
 
   /** `limitBytes` is the max size of the body. */
-  constructor(head: ResponseHead, limitBytes: number, dependencies: AnswerBodyDependencies) {
+  constructor(head: ResponseHead, limitBytes: number, dependencies: ResponseBodyDependencies) {
     this.#head = head;
     this.#limitBytes = limitBytes;
     this.#dependencies = dependencies;

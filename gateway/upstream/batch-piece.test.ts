@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../answers/answer-sink.ts";
 import { BatchPiece } from "./batch-piece.ts";
 import type { NodeCall } from "./node-call.ts";
 
@@ -59,7 +59,7 @@ function sendPiece(count: number) {
 const answerTo = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"${"x".repeat(15_000)}"}`;
 const answers = Array.from({ length: 100 }, (_, id) => answerTo(id));
 
-function answerInParts(node: AnswerSink): void {
+function answerInParts(node: ResponseSink): void {
   node.begin(undefined, "node");
   const body = Buffer.from(`[${answers.join(",")}]`);
   for (let at = 0; at < body.length; at += 65_536) node.chunk(body.subarray(at, at + 65_536));

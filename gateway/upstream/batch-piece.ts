@@ -1,13 +1,13 @@
 import type { NodeFailure } from "../errors.ts";
-import { AnswerParts, type PartsFailure, type AnswerSink } from "../answers/answer-sink.ts";
+import { ResponseParts, type PartsFailure, type ResponseSink } from "../answers/answer-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
 import { BatchIds } from "./batch-ids.ts";
 import { joinBodies } from "./join-bodies.ts";
-import { readUsualAnswers, type UsualAnswers } from "./usual-answers.ts";
-import { BatchAnswerReading, ofTheBatch } from "./read-batch-answer.ts";
+import { readTypicalResponses, type TypicalResponses } from "./usual-answers.ts";
+import { BatchResponseReading, ofTheBatch } from "./read-batch-answer.ts";
 
 /** Max bytes of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -29,7 +29,7 @@ export type BatchPieceDependencies = Readonly<{
  * batch (the node accepts no batches, returns one error for all, omits calls, or its response grows too long) are sent again alone: every
  * call in it is read-only.
  */
-export class BatchPiece implements AnswerSink {
+export class BatchPiece implements ResponseSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
   /** Entries in the order of the calls, including cancelled ones. */
@@ -42,7 +42,7 @@ export class BatchPiece implements AnswerSink {
   /** Callers who joined one of its calls before it was sent. */
   readonly #joiners = new Set<string>();
   /** Created with the first part of a response that arrives in parts. */
-  #parts: AnswerParts | undefined;
+  #parts: ResponseParts | undefined;
   #memory: HeldBytes | undefined;
   #caller = "";
 
@@ -123,7 +123,7 @@ export class BatchPiece implements AnswerSink {
 
   /** Reads a response that arrived in one read: it is short, and its bytes are overwritten in a later tick. */
   bytes(body: Buffer): void {
-    const usual = readUsualAnswers(body, this.#entries);
+    const usual = readTypicalResponses(body, this.#entries);
     if (usual !== undefined) {
       this.#answerUsual(usual);
       return;
@@ -138,7 +138,7 @@ export class BatchPiece implements AnswerSink {
   }
 
   chunk(bytes: Buffer): boolean {
-    this.#parts ??= new AnswerParts(this.#options.responseBytes, this.#memory);
+    this.#parts ??= new ResponseParts(this.#options.responseBytes, this.#memory);
     const failure = this.#parts.hold(bytes);
     if (failure !== undefined) this.#cut(failure);
     return true;
@@ -178,12 +178,12 @@ export class BatchPiece implements AnswerSink {
     else read();
   }
 
-  #reading(body: Buffer, cut: boolean): BatchAnswerReading {
+  #reading(body: Buffer, cut: boolean): BatchResponseReading {
     const ids = this.#entries.map(({ id }) => id);
-    return new BatchAnswerReading(body, ids, { cut });
+    return new BatchResponseReading(body, ids, { cut });
   }
 
-  #answerUsual(answers: UsualAnswers): void {
+  #answerUsual(answers: TypicalResponses): void {
     this.#letGo();
     const calls = this.#clear();
     let place = 0;
@@ -196,7 +196,7 @@ export class BatchPiece implements AnswerSink {
     this.#parts?.release();
   }
 
-  #report({ answers }: BatchAnswerReading, why?: PartsFailure): void {
+  #report({ answers }: BatchResponseReading, why?: PartsFailure): void {
     this.#letGo();
     const cut = why !== undefined;
     if (answers === undefined && !cut) {

@@ -1,5 +1,5 @@
 import type { NodeFailure } from "../errors.ts";
-import { AnswerParts, type AnswerSink, type AnswerSource } from "../answers/answer-sink.ts";
+import { ResponseParts, type ResponseSink, type ResponseSource } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
 /** Receiver of a buffered response. */
@@ -8,20 +8,20 @@ export type CollectedReceiver = Readonly<{
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
   /** Called for a response too long to be buffered: it is streamed from its start to the returned sink, if there is one. */
-  tooLong: () => AnswerSink | undefined;
+  tooLong: () => ResponseSink | undefined;
 }>;
 
 /** Buffers a response of at most `limitBytes`. A longer one is streamed to the sink that `tooLong` returns, or discarded. */
-export class CollectedAnswer implements AnswerSink {
+export class CollectedResponse implements ResponseSink {
   readonly #limitBytes: number;
   readonly #receiver: CollectedReceiver;
   readonly #memory: HeldBytes | undefined;
   /** Created with the first part: most responses arrive whole. */
-  #parts: AnswerParts | undefined;
+  #parts: ResponseParts | undefined;
   #lengthBytes: number | undefined;
-  #source: AnswerSource = "node";
+  #source: ResponseSource = "node";
   #isTooLong = false;
-  #onward: AnswerSink | undefined;
+  #onward: ResponseSink | undefined;
 
   /**
    * @param memory Memory budget of the buffered parts; without it, the code that limits the number of such responses limits their bytes.
@@ -40,7 +40,7 @@ export class CollectedAnswer implements AnswerSink {
     this.#receiver.whole(body);
   }
 
-  begin(lengthBytes: number | undefined, source: AnswerSource): void {
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
     this.#lengthBytes = lengthBytes;
     this.#source = source;
     if (lengthBytes !== undefined && lengthBytes > this.#limitBytes) this.#goOn();
@@ -48,7 +48,7 @@ export class CollectedAnswer implements AnswerSink {
 
   chunk(bytes: Buffer): boolean {
     if (this.#isTooLong) return this.#onward?.chunk(bytes) ?? true;
-    this.#parts ??= new AnswerParts(this.#limitBytes, this.#memory);
+    this.#parts ??= new ResponseParts(this.#limitBytes, this.#memory);
     if (this.#parts.hold(bytes) !== undefined) this.#goOn();
     return true;
   }

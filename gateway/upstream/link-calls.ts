@@ -1,17 +1,17 @@
 import type { WebSocket } from "ws";
 import { pauseWhileRunning } from "#daemon/time.ts";
 import { formatRpcError, rpcErrors } from "../errors.ts";
-import { formatCall, type NodeAnswer } from "../json-rpc/read-answer.ts";
+import { formatCall, type NodeResponse } from "../json-rpc/read-answer.ts";
 
 /** Response to a call while the link is down, is lost, or the node takes too long. */
-export const unanswered: NodeAnswer = {
+export const unanswered: NodeResponse = {
   kind: "error",
   json: formatRpcError(rpcErrors.nodeUnavailable),
 };
 
 /** Calls over the node's WebSocket that wait for their responses. */
 export type LinkCalls = Readonly<{
-  send: (socket: WebSocket, method: string, params: string) => Promise<NodeAnswer>;
+  send: (socket: WebSocket, method: string, params: string) => Promise<NodeResponse>;
   /** Completes the call that a message's id refers to. */
   settle: (message: ReadonlyMap<string, string>) => void;
   /** Ends all calls after the connection is lost: no more responses will arrive. */
@@ -19,7 +19,7 @@ export type LinkCalls = Readonly<{
 }>;
 
 export function createLinkCalls(timeoutMs: number): LinkCalls {
-  const waiting = new Map<string, (answer: NodeAnswer) => void>();
+  const waiting = new Map<string, (answer: NodeResponse) => void>();
   let lastId = 0;
   return {
     send: (socket, method, params) => {
@@ -27,7 +27,7 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
       const id = String(lastId);
       socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
       const over = new AbortController();
-      const { promise, resolve } = Promise.withResolvers<NodeAnswer>();
+      const { promise, resolve } = Promise.withResolvers<NodeResponse>();
       waiting.set(id, (answer) => {
         over.abort();
         resolve(answer);

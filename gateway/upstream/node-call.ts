@@ -1,4 +1,4 @@
-import type { AnswerFlow, AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
@@ -20,11 +20,11 @@ export type NodeCall = Readonly<{
   repeatable: boolean;
   /** Trace context to propagate. */
   traceContext?: TraceContext | undefined;
-  sink: AnswerSink;
+  sink: ResponseSink;
 }>;
 
 /** Controls an in-flight call. */
-export type NodeFlow = AnswerFlow &
+export type NodeFlow = ResponseFlow &
   Readonly<{
     /** Adds another caller that waits for the same response: while queued, the call also uses that caller's turns, and its timeout restarts. */
     join: (caller: string) => void;

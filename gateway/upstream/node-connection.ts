@@ -3,17 +3,17 @@ import type { Socket } from "node:net";
 import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { AnswerBody } from "./answer-body.ts";
+import { ResponseBody } from "./answer-body.ts";
 import type { NodeAddress } from "./node-address.ts";
 import {
   beginsAsJsonRpc,
-  readErrorAnswer,
+  readErrorResponse,
   errorBytes,
   findFailure,
   createResponseHeadReader,
   type ResponseHead,
 } from "./response-head.ts";
-import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../answers/answer-sink.ts";
 import type { NodeTicket } from "./node-ticket.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
@@ -55,8 +55,8 @@ export class NodeConnection implements Disposable {
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
   /** Receiver of the current response's body, once its head was read. */
-  #sink: AnswerSink | undefined;
-  #body: AnswerBody | undefined;
+  #sink: ResponseSink | undefined;
+  #body: ResponseBody | undefined;
   #held: Buffer | undefined;
   #served = 0;
   #connected = false;
@@ -168,7 +168,7 @@ export class NodeConnection implements Disposable {
     }
     const responseBytes = this.#limits.responseBytes();
     const failure = findFailure(head, responseBytes);
-    const sink = failure === undefined ? ticket.call.sink : readErrorAnswer(ticket.call, head, failure);
+    const sink = failure === undefined ? ticket.call.sink : readErrorResponse(ticket.call, head, failure);
     if (sink === undefined) {
       this.#fail(failure ?? "badAnswer");
       return;
@@ -183,13 +183,13 @@ export class NodeConnection implements Disposable {
     const limitBytes = failure === undefined ? responseBytes : errorBytes;
     const { scratch } = this.#dependencies;
     const mayBegin = failure === undefined ? beginsAsJsonRpc : undefined;
-    this.#body = new AnswerBody(head, limitBytes, { sink, scratch, mayBegin, hold: () => this.#hold() });
+    this.#body = new ResponseBody(head, limitBytes, { sink, scratch, mayBegin, hold: () => this.#hold() });
     this.#receiveBody(ticket, this.#body, { head, bytes: body, isKept: false });
   }
 
   #receiveBody(
     ticket: NodeTicket,
-    body: AnswerBody,
+    body: ResponseBody,
     { head, bytes, isKept }: Readonly<{ head: ResponseHead; bytes: Buffer; isKept: boolean }>,
   ): void {
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);

@@ -3,7 +3,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
-import type { NodeAnswer } from "../json-rpc/read-answer.ts";
+import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { createLinkCalls, unanswered } from "./link-calls.ts";
 
 /** Max size of a message from the node over WebSocket. */
@@ -25,7 +25,7 @@ export type NodeLink = Disposable &
   Readonly<{
     isOpen: () => boolean;
     /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
-    call: (method: string, params: string) => Promise<NodeAnswer>;
+    call: (method: string, params: string) => Promise<NodeResponse>;
     /** Closes the connection and reconnects: for an open but silent connection. */
     reset: () => void;
     /** Connects at once if the next attempt is still pending: the node was seen by other means. */

@@ -1,7 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { UsualAnswers } from "./usual-answers.ts";
+import type { TypicalResponses } from "./usual-answers.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** Callbacks from an entry to its piece. */
@@ -29,7 +29,7 @@ export type PieceCall = Readonly<{
   isOver: boolean;
   answer: (text: string) => void;
   /** Sends the responses for itself, the call at `from`, and as many after it as it can; returns their number. */
-  answerRun: (calls: readonly PieceCall[], from: number, answers: UsualAnswers) => number;
+  answerRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
   fail: (failure: NodeFailure) => void;
   requestAlone: (pool: NodeSender) => void;
 }>;
@@ -84,7 +84,7 @@ export class PieceEntry implements NodeFlow, PieceCall {
     this.call.sink.text(text, "node");
   }
 
-  answerRun(_calls: readonly PieceCall[], from: number, answers: UsualAnswers): number {
+  answerRun(_calls: readonly PieceCall[], from: number, answers: TypicalResponses): number {
     this.answer(answers.slice(from, from + 1));
     return 1;
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { BatchAnswerReading } from "./read-batch-answer.ts";
+import { BatchResponseReading } from "./read-batch-answer.ts";
 
 const longest = 2_000_000;
 /** A step of a scan ends a little after its bytes. */
 const stepBytes = 16_500;
 
 function read(text: string, ids: readonly string[]) {
-  const reading = new BatchAnswerReading(Buffer.from(text), ids, { cut: false });
+  const reading = new BatchResponseReading(Buffer.from(text), ids, { cut: false });
   const steps: number[] = [];
   for (let bytes = reading.step(); bytes > 0; bytes = reading.step()) steps.push(bytes);
   return { answers: reading.answers, longestStep: Math.max(0, ...steps) };

@@ -25,7 +25,7 @@ const searchedBytes = 65_536;
 export const ofTheBatch = "";
 
 /** The node's responses by the index of their calls, as slices of one binary string; undefined where the node sent none. */
-export type BatchAnswers = readonly (string | undefined)[];
+export type BatchResponses = readonly (string | undefined)[];
 
 /** A response being parsed. */
 type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
@@ -35,7 +35,7 @@ type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>
  * skipped if they have none (`null`: the node did not know), and invalidate the whole response if they have another id, or a duplicate:
  * `answers` is undefined. So does a text that is not a JSON array, unless it was `cut`: then it is parsed up to its last complete element.
  */
-export class BatchAnswerReading {
+export class BatchResponseReading {
   readonly #bytes: Buffer;
   readonly #text: string;
   readonly #ids: readonly string[];
@@ -65,7 +65,7 @@ export class BatchAnswerReading {
   }
 
   /** The parsed responses, once `step` has returned 0; undefined if none of them can be trusted. */
-  get answers(): BatchAnswers | undefined {
+  get answers(): BatchResponses | undefined {
     return this.#isBroken ? undefined : this.#answers;
   }
 

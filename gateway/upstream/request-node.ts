@@ -1,4 +1,4 @@
-import { CollectedAnswer } from "./collected-answer.ts";
+import { CollectedResponse } from "./collected-answer.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
@@ -25,7 +25,7 @@ export function requestNode(
       body: formatCall("1", call.method, call.params),
       timeoutMs: call.timeoutMs,
       repeatable: true,
-      sink: new CollectedAnswer(answerBytes, { whole, fail: none, tooLong: () => void none() }),
+      sink: new CollectedResponse(answerBytes, { whole, fail: none, tooLong: () => void none() }),
     });
   });
 }

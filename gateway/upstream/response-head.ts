@@ -3,13 +3,13 @@ import {
   beginsWith,
   toBytes,
   headEnd,
-  findBodyPlace,
+  findBodyLocation,
   type KeepMessageHead,
   type MessageHead,
 } from "../wire/message-head.ts";
-import { formatErrorJsonAnswer } from "../json-rpc/read-answer.ts";
+import { formatErrorJsonResponse } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
-import type { AnswerSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../answers/answer-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
 import { batchId, type NodeCall } from "./node-call.ts";
 
@@ -37,7 +37,7 @@ export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer)
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
-    const place = known === undefined ? undefined : findBodyPlace(bytes, known.bytes);
+    const place = known === undefined ? undefined : findBodyLocation(bytes, known.bytes);
     if (known !== undefined && place !== undefined) {
       const { status, chunked, keepAlive } = known.head;
       return { head: { status, lengthBytes: place.lengthBytes, chunked, keepAlive }, bodyAt: place.startsAt };
@@ -113,18 +113,18 @@ export const errorBytes = 1_048_576;
  * forwarded unchanged to the caller, under the call's own id. Anything else becomes the failure given by the status. Undefined if the body
  * can't contain an error, or only one that is too large.
  */
-export function readErrorAnswer(
+export function readErrorResponse(
   { id, sink }: Pick<NodeCall, "id" | "sink">,
   { status, lengthBytes = 0 }: ResponseHead,
   failure: NodeFailure,
-): AnswerSink | undefined {
+): ResponseSink | undefined {
   if (status < 400 || lengthBytes > errorBytes) return undefined;
   const parts: Buffer[] = [];
   const text = (body: string) => {
     const error = readRpcError(body);
     // A batch (only batches have this id) would be sent again call by call: too much for a node that was called too often.
     if (error === undefined || (failure === "limited" && id === batchId)) sink.fail(failure);
-    else sink.bytes(Buffer.from(formatErrorJsonAnswer(id, error), "latin1"), "node");
+    else sink.bytes(Buffer.from(formatErrorJsonResponse(id, error), "latin1"), "node");
   };
   return {
     text,

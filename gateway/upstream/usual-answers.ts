@@ -7,7 +7,7 @@ const closeBrace = 0x7d;
 const comma = 0x2c;
 
 /** The node's response to a batch in most nodes' format: the results of all calls, in order, without white space between them. */
-export class UsualAnswers {
+export class TypicalResponses {
   readonly text: string;
   readonly #ends: readonly number[];
 
@@ -34,7 +34,10 @@ export class UsualAnswers {
 }
 
 /** Parses such a response to calls with these ids at once; undefined if it has any other format, or contains an error. */
-export function readUsualAnswers(bytes: Buffer, calls: readonly Readonly<{ id: string }>[]): UsualAnswers | undefined {
+export function readTypicalResponses(
+  bytes: Buffer,
+  calls: readonly Readonly<{ id: string }>[],
+): TypicalResponses | undefined {
   if (bytes[0] !== openBracket) return undefined;
   const budget = createAmpleBudget();
   const ends: number[] = [];
@@ -50,5 +53,5 @@ export function readUsualAnswers(bytes: Buffer, calls: readonly Readonly<{ id: s
     ends.push(end + 1);
     at = end + 2;
   }
-  return new UsualAnswers(bytes.toString("latin1"), ends);
+  return new TypicalResponses(bytes.toString("latin1"), ends);
 }

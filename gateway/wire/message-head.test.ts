@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMessageHead, findBodyPlace, shareMessageHeads } from "./message-head.ts";
+import { createMessageHead, findBodyLocation, shareMessageHeads } from "./message-head.ts";
 
 const format = (length: string, more = "") =>
   `POST / HTTP/1.1\r\nHost: a\r\n${more}Content-Length: ${length}\r\nAccept: *\r\n\r\n`;
@@ -11,7 +11,10 @@ test("heads that differ by their length alone are one object, and find what thei
   for (const head of [one, other]) {
     expect(keep(head)).toEqual(createMessageHead(head));
     const known = keep(head) ?? expect.unreachable();
-    expect(findBodyPlace(Buffer.from(format("56")), known)).toEqual({ startsAt: format("56").length, lengthBytes: 56 });
+    expect(findBodyLocation(Buffer.from(format("56")), known)).toEqual({
+      startsAt: format("56").length,
+      lengthBytes: 56,
+    });
   }
 });
 

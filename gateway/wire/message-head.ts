@@ -7,7 +7,7 @@ export const headEnd = Buffer.from("\r\n\r\n");
 export type MessageHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
 /** Position of the body of a message that starts with a known head. */
-export type BodyPlace = Readonly<{ startsAt: number; lengthBytes: number }>;
+export type BodyLocation = Readonly<{ startsAt: number; lengthBytes: number }>;
 
 const zero = 0x30;
 const nine = 0x39;
@@ -43,7 +43,7 @@ export function shareMessageHeads(): KeepMessageHead {
  * Finds the body if these bytes start with the same head, whatever the body's length; otherwise undefined. A client sends the same head
  * again and again, and so does a node within a second of its Date: only the length changes.
  */
-export function findBodyPlace(bytes: Buffer, { before, after }: MessageHead): BodyPlace | undefined {
+export function findBodyLocation(bytes: Buffer, { before, after }: MessageHead): BodyLocation | undefined {
   if (!hasAt(bytes, 0, before)) return undefined;
   const start = before.length;
   let lengthBytes = 0;

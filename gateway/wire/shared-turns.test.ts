@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BatchPiece } from "../upstream/batch-piece.ts";
-import { type AnswerSink, finishedFlow } from "../answers/answer-sink.ts";
+import { type ResponseSink, finishedFlow } from "../answers/answer-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { SharedTurns, createTurns, turnBytes } from "./shared-turns.ts";
 
@@ -152,7 +152,7 @@ describe("work in a turn whose time is over", () => {
   it("is the handing out of a long answer to a batch, too", () => {
     const { shared, use, next } = turnsAtSetTime();
     const answers: string[] = [];
-    let toPiece: AnswerSink | undefined;
+    let toPiece: ResponseSink | undefined;
     const pool = {
       send: ({ sink }: NodeCall) => {
         toPiece = sink;

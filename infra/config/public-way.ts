@@ -66,19 +66,19 @@ export const gatewayApiSchema = z.strictObject({
 });
 
 /** Public access through an Ingress. */
-export type IngressWay = Readonly<z.output<typeof ingressSchema>>;
+export type IngressExposure = Readonly<z.output<typeof ingressSchema>>;
 
 /** Public access through HTTPRoutes. */
-export type GatewayWay = Readonly<z.output<typeof gatewayApiSchema>>;
+export type GatewayExposure = Readonly<z.output<typeof gatewayApiSchema>>;
 
 /** Public access keys of a stack; setting both is a problem. */
-type PublicWay = Readonly<{ ingress?: IngressWay | undefined; gatewayApi?: GatewayWay | undefined }>;
+type PublicWay = Readonly<{ ingress?: IngressExposure | undefined; gatewayApi?: GatewayExposure | undefined }>;
 
 /** Returns the public hosts of a stack on Kubernetes, both behind TLS; `undefined` if it has no public access. */
 export function findPublicHosts({
   ingress,
   gatewayApi,
-}: PublicWay): Pick<IngressWay, "gatewayHost" | "resourceServerHost"> | undefined {
+}: PublicWay): Pick<IngressExposure, "gatewayHost" | "resourceServerHost"> | undefined {
   return ingress ?? gatewayApi;
 }
 
@@ -86,7 +86,7 @@ export function findPublicHosts({
  * Reports a stack that sets both kinds of public access, which would serve one host twice, and an Ingress without certificates, which would
  * serve both hosts in cleartext.
  */
-export function findPublicWayProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
+export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   const hasCertificate =
     ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);
   if (ingress !== undefined && !hasCertificate) {

@@ -44,7 +44,7 @@ export class ImageDependenciesError extends Error {
 }
 
 /** Images to build, and their architecture. */
-export type WantedImages = Readonly<{
+export type RequestedImages = Readonly<{
   /** Without `devnet`, the devnet's EVM is not installed. */
   images: readonly ("gatehouse" | "devnet")[];
   /** Architecture of the engine or cluster that runs the images, independent of this machine's. */
@@ -59,7 +59,7 @@ export type WantedImages = Readonly<{
  *
  * @throws {ImageDependenciesError} with npm's own message if the installation fails.
  */
-export function installImageDependencies(root: string, { images, architecture }: WantedImages): void {
+export function installImageDependencies(root: string, { images, architecture }: RequestedImages): void {
   if (images.length === 0) return;
   const target = join(root, dependenciesDirectory);
   const wanted = computeRevision(root, architecture);

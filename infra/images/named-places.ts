@@ -3,7 +3,7 @@ import { findConfValue } from "#node/conf/document.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
 /** Directories of a node's container: working directory, chain data and keys. */
-export type MountedPlaces = Readonly<{ bin: string; data: string; keys: string }>;
+export type MountedLocations = Readonly<{ bin: string; data: string; keys: string }>;
 
 const dataFields = [
   ["storage", "mygrid_env", "storage_data_path"],
@@ -19,7 +19,7 @@ const keyFields = [
  * Lists the paths in a node.conf that are outside the directories of the node's container, one per line; none for unparsable text, with
  * which no node starts. A node that finds an empty directory instead of its chain data would start a new chain.
  */
-export function findStrayPlaces(text: string, { bin, data, keys }: MountedPlaces): readonly string[] {
+export function findStrayLocations(text: string, { bin, data, keys }: MountedLocations): readonly string[] {
   const read = parseText(text.replace(/^\uFEFF/, ""));
   if (!read.ok) return [];
   const stray = (fields: readonly (readonly string[])[], directory: string) =>

@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { setValue } from "#node/conf/editor.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 import { findMissingFiles, markGenesis, putFile } from "./entry-point-files.ts";
-import { findStrayPlaces } from "./named-places.ts";
+import { findStrayLocations } from "./named-places.ts";
 import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
@@ -102,7 +102,7 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
   const stray =
     bin === undefined || data === undefined || keys === undefined
       ? []
-      : findStrayPlaces(readFileSync(to, "utf8"), { bin, data, keys });
+      : findStrayLocations(readFileSync(to, "utf8"), { bin, data, keys });
   if (stray.length > 0) {
     process.stderr.write(
       `${to} names what the node would not find:\n${stray.map((line) => `  ${line}`).join("\n")}\nPut the data or keys there and correct ${to}; the node is not started before.\n`,

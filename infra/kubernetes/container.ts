@@ -21,7 +21,7 @@ export function nameFilesVolume(spec: ServiceSpec): string {
 }
 
 /** Returns the name of the Secret, and of the pod volume, with a service's hot-reloaded files. */
-export function nameLiveFilesVolume(spec: ServiceSpec): string {
+export function formatLiveFilesVolumeName(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
@@ -79,7 +79,7 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
         : []),
       ...(listLiveFiles(spec).length === 0
         ? []
-        : [{ name: nameLiveFilesVolume(spec), mountPath: liveFilesDirectory, readOnly: true }]),
+        : [{ name: formatLiveFilesVolumeName(spec), mountPath: liveFilesDirectory, readOnly: true }]),
       ...(listLiveSecrets(spec).length === 0
         ? []
         : [{ name: nameLiveSecretsVolume(spec), mountPath: liveSecretsDirectory, readOnly: true }]),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 
 const config = {
   target: "kubernetes",
@@ -37,7 +37,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
 
   it("is made of objects that the cluster's schema knows", async () => {
     for (const manifest of manifests.filter(({ kind }) => ["StatefulSet", "Secret", "Service"].includes(kind))) {
-      expect(await checkBySchema(manifest), manifest.metadata.name).toEqual([]);
+      expect(await validateAgainstSchema(manifest), manifest.metadata.name).toEqual([]);
     }
   });
 

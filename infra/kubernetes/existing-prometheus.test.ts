@@ -4,7 +4,7 @@ import { ruleGroups } from "../observability/rules/all-rules.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -56,7 +56,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
 
   it("has what the published schemas allow, and no field that they do not know", async () => {
     for (const manifest of added()) {
-      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
     const misspelt = structuredClone(findManifest(manifests, "PodMonitor", "facilitator"));
     Object.assign((misspelt.spec["podMetricsEndpoints"] as object[])[0] ?? {}, { honourLabels: true });

@@ -13,7 +13,7 @@ import { namePlacedFile } from "../services/node/node-conf.ts";
 import {
   nameEnvironment,
   nameFilesVolume,
-  nameLiveFilesVolume,
+  formatLiveFilesVolumeName,
   nameLiveSecretsVolume,
   restricted,
 } from "./container.ts";
@@ -38,7 +38,7 @@ export function listSecrets(
   const placed = listPlacedFiles(spec).map(({ content }, index) => ({ name: namePlacedFile(index), content }));
   const all = [
     ["files", nameFilesVolume(spec), spec.files],
-    ["live", nameLiveFilesVolume(spec), listLiveFiles(spec)],
+    ["live", formatLiveFilesVolumeName(spec), listLiveFiles(spec)],
     ["secrets", nameLiveSecretsVolume(spec), listLiveSecrets(spec)],
     ["environment", nameEnvironment(spec), environment],
     ["placed", namePlacedVolume(spec), placed],
@@ -79,7 +79,7 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
 /** Builds the volumes of live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
 function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
   const names = [
-    ...(listLiveFiles(spec).length === 0 ? [] : [nameLiveFilesVolume(spec)]),
+    ...(listLiveFiles(spec).length === 0 ? [] : [formatLiveFilesVolumeName(spec)]),
     ...(listLiveSecrets(spec).length === 0 ? [] : [nameLiveSecretsVolume(spec)]),
   ];
   return names.map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { expectGolden } from "../testing/golden.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/handed-settings.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -81,7 +81,7 @@ describe("a real node on Kubernetes", () => {
   });
 
   it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {
-    for (const manifest of manifests) expect(await checkBySchema(manifest), manifest.metadata.name).toEqual([]);
+    for (const manifest of manifests) expect(await validateAgainstSchema(manifest), manifest.metadata.name).toEqual([]);
     expect(findUnknownFields(manifests)).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import type { Input } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { NodeScheduling } from "../config/kubernetes-keys.ts";
 import type { Observability } from "../config/observability-keys.ts";
-import type { GatewayWay, IngressWay } from "../config/public-way.ts";
+import type { GatewayExposure, IngressExposure } from "../config/public-way.ts";
 import type { ImageName } from "../services/service-spec.ts";
 
 /** How the node's peers reach it from outside the cluster. */
@@ -36,8 +36,8 @@ export type KubernetesOptions = Readonly<{
   /** API server addresses as seen by a pod's packets; undefined: its ports on any host. */
   apiServerCidr: string | undefined;
   /** Public access through one of the two kinds of object; neither if the stack is not public. */
-  ingress: IngressWay | undefined;
-  gatewayApi: GatewayWay | undefined;
+  ingress: IngressExposure | undefined;
+  gatewayApi: GatewayExposure | undefined;
   /** Monitoring of the stack; undefined if no Prometheus scrapes it. */
   observability: Observability | undefined;
   /** Secret key for file checksums, so that a pod's annotation can't be used to guess a secret. */

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { parseConfig } from "../stack-config.ts";
 import { listRegistrations, type Registered } from "../testing/stack-registrations.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 import { listConfigProblems } from "../testing/config-problems.ts";
 
@@ -38,7 +38,7 @@ describe("the replicated stack on Kubernetes", () => {
 
   it("is what the published schemas allow, without unknown fields", { timeout: 60_000 }, async () => {
     for (const manifest of manifests) {
-      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
     expect(findUnknownFields(manifests)).toEqual([]);
   });

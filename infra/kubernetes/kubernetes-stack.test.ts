@@ -5,7 +5,7 @@ import { recordStack, findManifest, listManifests } from "../testing/deployed-st
 import { expectGolden, locateGoldenDirectory } from "../testing/golden.ts";
 import { readHandedSettings } from "../testing/handed-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -52,7 +52,7 @@ describe("the stack on Kubernetes", () => {
 
   it("is what the published schemas allow", async () => {
     for (const manifest of manifests()) {
-      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
   });
 

@@ -5,7 +5,7 @@ import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { checkBySchema } from "../testing/kubernetes-schema.ts";
+import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -39,7 +39,7 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
 
   it("has what the published schemas allow, and no field that they do not know", async () => {
     for (const manifest of theirs()) {
-      expect(await checkBySchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
+      expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
     expect(findUnknownFields(theirs())).toEqual([]);
   });

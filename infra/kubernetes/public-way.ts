@@ -1,13 +1,13 @@
 import type { types } from "@pulumi/kubernetes";
 import { stackServices } from "#daemon/stack-services.ts";
-import type { IngressWay, GatewayWay } from "../config/public-way.ts";
+import type { IngressExposure, GatewayExposure } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, type Labels } from "./labels.ts";
 
 /** Builds public access over TLS to the gateway and the resource server; nothing else of the stack is public. */
 export function buildPublicIngress(
   options: KubernetesOptions,
-  { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressWay,
+  { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressExposure,
 ): types.input.networking.v1.Ingress {
   return {
     apiVersion: "networking.k8s.io/v1",
@@ -55,7 +55,7 @@ export type HttpRoute = Readonly<{
 }>;
 
 /** Builds public access through a Gateway's HTTPS listener to the gateway and the resource server; nothing else is public. */
-export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): readonly HttpRoute[] {
+export function buildPublicRoutes(options: KubernetesOptions, way: GatewayExposure): readonly HttpRoute[] {
   return [
     buildRoute(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),
     buildRoute(options, way, {
@@ -68,7 +68,7 @@ export function buildPublicRoutes(options: KubernetesOptions, way: GatewayWay): 
 
 function buildRoute(
   options: KubernetesOptions,
-  way: GatewayWay,
+  way: GatewayExposure,
   { name, host, port }: Readonly<{ name: string; host: string; port: number }>,
 ): HttpRoute {
   const { namespace } = options;

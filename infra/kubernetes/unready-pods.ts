@@ -9,7 +9,7 @@ const pollMs = 2_000;
 const runMs = 30_000;
 
 /** A stack's namespace in its cluster, and the program that accesses it. */
-export type PodsPlace = Readonly<{
+export type PodsLocation = Readonly<{
   context: string | undefined;
   namespace: string;
   prefix: string;
@@ -21,7 +21,7 @@ export type PodsPlace = Readonly<{
  * Lists the services of a stack whose pods are still not ready after their start time, with the service's own reasons or the pod's status.
  * Uses kubectl, with the operator's login. If the cluster doesn't respond, that is the only entry.
  */
-export async function listUnreadyPods(place: PodsPlace): Promise<readonly UnreadyService[]> {
+export async function listUnreadyPods(place: PodsLocation): Promise<readonly UnreadyService[]> {
   const { context, namespace, prefix, kubectl = "kubectl", withinMs = startWithinMs } = place;
   const where = [...(context === undefined ? [] : ["--context", context]), "--namespace", namespace];
   const label = "app.kubernetes.io";

@@ -13,7 +13,7 @@ import { findCapacityProblems, type HostCapacity } from "./host-capacity.ts";
 import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
-export type DockerLook = Readonly<{
+export type DockerCheck = Readonly<{
   requestEngine: EngineClient;
   /** Probes a port on this machine; undefined for a remote engine. */
   probe: PortProbe | undefined;
@@ -43,7 +43,7 @@ const oldestNode = 24;
  * Lists problems that prevent a Docker host from running a stack: no engine or too old a one, limits beyond its capacity, ports in use,
  * images that don't exist.
  */
-export async function findDockerProblems(config: StackConfig, look: DockerLook): Promise<readonly ConfigProblem[]> {
+export async function findDockerProblems(config: StackConfig, look: DockerCheck): Promise<readonly ConfigProblem[]> {
   const engine = await findEngineProblems(config, look);
   if (engine.length > 0) return engine;
   const { requestEngine, host } = look;
@@ -57,7 +57,7 @@ export async function findDockerProblems(config: StackConfig, look: DockerLook):
 
 async function findEngineProblems(
   { dockerEngine }: StackConfig,
-  { requestEngine }: DockerLook,
+  { requestEngine }: DockerCheck,
 ): Promise<readonly ConfigProblem[]> {
   const key = "dockerEngine";
   try {
@@ -81,7 +81,7 @@ async function findEngineProblems(
 
 async function findPortProblems(
   config: StackConfig,
-  { requestEngine, probe, prefix }: DockerLook,
+  { requestEngine, probe, prefix }: DockerCheck,
 ): Promise<readonly ConfigProblem[]> {
   const parsed = containers.safeParse((await requestEngine("/containers/json")).body);
   const holders = new Map(
@@ -118,9 +118,9 @@ async function listRestartingPorts(requestEngine: EngineClient, prefix: string):
   );
 }
 
-type WantedPort = Readonly<{ key: string; address: string; port: number }>;
+type RequestedPort = Readonly<{ key: string; address: string; port: number }>;
 
-function listWantedPorts(config: StackConfig): readonly WantedPort[] {
+function listWantedPorts(config: StackConfig): readonly RequestedPort[] {
   return [
     ...listHostPorts(config).map(({ key, number, at }) => ({
       key,
@@ -144,7 +144,7 @@ function findClashes(config: StackConfig): readonly ConfigProblem[] {
 
 async function findImageProblems(
   config: StackConfig,
-  { requestEngine }: DockerLook,
+  { requestEngine }: DockerCheck,
 ): Promise<readonly ConfigProblem[]> {
   const named = Object.entries(listImages(config)).map(
     ([name, reference]) => [findImageKey(name as ImageName), reference] as const,

@@ -8,7 +8,7 @@ import { findImageKey } from "../services/row-keys.ts";
 import { listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 
-export type RegistryLook = Readonly<{ fetch: typeof globalThis.fetch }>;
+export type RegistryCheck = Readonly<{ fetch: typeof globalThis.fetch }>;
 
 /** Timeout of all requests to one registry; a slower registry is left to the cluster. */
 const requestTimeoutMs = 3_000;
@@ -29,7 +29,10 @@ const tokenAnswerBytes = 65_536;
  * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image forever. An image that
  * requires a login, or whose registry is unreachable from here, is left to the cluster, which has its own credentials.
  */
-export async function findRegistryProblems(config: StackConfig, look: RegistryLook): Promise<readonly ConfigProblem[]> {
+export async function findRegistryProblems(
+  config: StackConfig,
+  look: RegistryCheck,
+): Promise<readonly ConfigProblem[]> {
   const problems = await Promise.all(
     Object.entries(listImages(config)).map(async ([name, reference]): Promise<readonly ConfigProblem[]> => {
       const key = findImageKey(name as ImageName);
@@ -54,7 +57,7 @@ function parseReference(reference: string): Place | undefined {
     : { registry, repository, version: digest ?? tag };
 }
 
-async function isMissing({ registry, repository, version }: Place, { fetch }: RegistryLook): Promise<boolean> {
+async function isMissing({ registry, repository, version }: Place, { fetch }: RegistryCheck): Promise<boolean> {
   const signal = AbortSignal.timeout(requestTimeoutMs);
   const request = async (path: string, token?: string) => {
     const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
@@ -80,7 +83,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
 async function requestAnonymousToken(
   refusal: Response,
   signal: AbortSignal,
-  { fetch }: RegistryLook,
+  { fetch }: RegistryCheck,
 ): Promise<string | undefined> {
   const challenge = refusal.headers.get("www-authenticate") ?? "";
   const field = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];

@@ -5,7 +5,7 @@ import type { BuiltService } from "./built-service.ts";
 import type { ServiceSpec } from "./service-spec.ts";
 
 /** Names and target secrets from which an optional service of the stack is built. */
-export type BroughtContext = Readonly<{
+export type BundledContext = Readonly<{
   /** Prefix of the stack's resource names, e.g. `gatehouse-dev`, and of the job name of the node's metrics. */
   prefix: string;
   addresses: Addresses;
@@ -18,7 +18,7 @@ export type BroughtService<Args> = Readonly<{
   /** Whether a stack includes the service. */
   isBrought: (config: StackConfig) => boolean;
   /** Reads the service's arguments; `undefined` if the configuration lacks a required value, which its check rejects. */
-  readArgs: (config: StackConfig, context: BroughtContext) => Args | undefined;
+  readArgs: (config: StackConfig, context: BundledContext) => Args | undefined;
   /**
    * Builds the service.
    *

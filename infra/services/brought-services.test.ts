@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findServiceRow, listPublishedPorts } from "#daemon/stack-services.ts";
 import { parseConfig } from "../stack-config.ts";
 import { dockerAddresses } from "./addresses.ts";
-import { buildBrought, hasService, listBrought, type BroughtName } from "./brought-services.ts";
+import { buildBundled, hasService, listBundled, type BundledName } from "./brought-services.ts";
 import { findPort } from "./service-spec.ts";
 import { stackArgs } from "./stack-specs.ts";
 
@@ -16,12 +16,12 @@ const config = parseConfig({
   observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
 });
 const built = Object.entries(
-  buildBrought(stackArgs(config, { prefix: "gh", addresses: dockerAddresses, restart, secret }), []),
-).map(([name, { spec }]) => [name as BroughtName, spec] as const);
+  buildBundled(stackArgs(config, { prefix: "gh", addresses: dockerAddresses, restart, secret }), []),
+).map(([name, { spec }]) => [name as BundledName, spec] as const);
 
 describe("the services that a stack brings", () => {
   it("are all of the table, where the configuration has what each is for", () => {
-    expect(built.map(([name]) => name)).toEqual([...listBrought(config)]);
+    expect(built.map(([name]) => name)).toEqual([...listBundled(config)]);
     expect(built.map(([name]) => name).toSorted()).toEqual([
       "alertmanager",
       "grafana",
@@ -38,7 +38,7 @@ describe("the services that a stack brings", () => {
       tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
       pushgatewayUrl: "http://push.example:9091",
     });
-    expect(listBrought(without)).toEqual(["upstream"]);
+    expect(listBundled(without)).toEqual(["upstream"]);
     expect([hasService(without, "pushgateway"), hasService(without, "facilitator")]).toEqual([false, true]);
   });
 

@@ -1,6 +1,6 @@
 import { listStackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { BroughtContext, BroughtService } from "./brought-service.ts";
+import type { BundledContext, BroughtService } from "./brought-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { alertmanager } from "./observability/alertmanager-spec.ts";
 import { grafana } from "./observability/grafana-spec.ts";
@@ -21,44 +21,44 @@ const table = {
 };
 
 /** Name of an optional service. */
-export type BroughtName = keyof typeof table;
+export type BundledName = keyof typeof table;
 
-type ArgsOf = { [Name in BroughtName]: (typeof table)[Name] extends BroughtService<infer Args> ? Args : never };
+type ArgsOf = { [Name in BundledName]: (typeof table)[Name] extends BroughtService<infer Args> ? Args : never };
 
 /** Arguments of a stack's optional services, by name; `undefined` for those that it omits. */
-export type BroughtArgs = Readonly<{ [Name in BroughtName]: ArgsOf[Name] | undefined }>;
+export type BundledArgs = Readonly<{ [Name in BundledName]: ArgsOf[Name] | undefined }>;
 
-const services: Readonly<{ [Name in BroughtName]: BroughtService<ArgsOf[Name]> }> = table;
-const names = Object.keys(table) as BroughtName[];
+const services: Readonly<{ [Name in BundledName]: BroughtService<ArgsOf[Name]> }> = table;
+const names = Object.keys(table) as BundledName[];
 
 /** Whether a stack has a service, required or optional. */
 export function hasService(config: StackConfig, name: ServiceName): boolean {
-  return !isBroughtName(name) || services[name].isBrought(config);
+  return !isBundledName(name) || services[name].isBrought(config);
 }
 
 /** Lists the optional services that a stack includes, in table order. */
-export function listBrought(config: StackConfig): readonly BroughtName[] {
+export function listBundled(config: StackConfig): readonly BundledName[] {
   return names.filter((name) => services[name].isBrought(config));
 }
 
 /** Whether a service is optional. */
-export function isBroughtName(name: ServiceName): name is BroughtName {
+export function isBundledName(name: ServiceName): name is BundledName {
   return Object.hasOwn(table, name);
 }
 
 /** Reads the arguments of the optional services that a stack includes. */
-export function readBroughtArgs(config: StackConfig, context: BroughtContext): BroughtArgs {
-  const read = (name: BroughtName) =>
+export function readBundledArgs(config: StackConfig, context: BundledContext): BundledArgs {
+  const read = (name: BundledName) =>
     services[name].isBrought(config) ? services[name].readArgs(config, context) : undefined;
-  return Object.fromEntries(names.map((name) => [name, read(name)])) as BroughtArgs;
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as BundledArgs;
 }
 
 /** Builds the optional services that a stack includes. */
-export function buildBrought(
-  args: BroughtArgs,
+export function buildBundled(
+  args: BundledArgs,
   others: readonly ServiceSpec[],
-): Readonly<Partial<Record<BroughtName, BuiltService>>> {
-  const built = new Map<BroughtName, BuiltService>();
+): Readonly<Partial<Record<BundledName, BuiltService>>> {
+  const built = new Map<BundledName, BuiltService>();
   for (const name of names) {
     const made = buildOne(name, args[name], sortSpecs([...others, ...[...built.values()].map(({ spec }) => spec)]));
     if (made !== undefined) built.set(name, made);
@@ -70,7 +70,7 @@ function sortSpecs(specs: readonly ServiceSpec[]): readonly ServiceSpec[] {
   return listStackServices().flatMap((name) => specs.filter((spec) => spec.name === name));
 }
 
-function buildOne<Name extends BroughtName>(
+function buildOne<Name extends BundledName>(
   name: Name,
   args: ArgsOf[Name] | undefined,
   others: readonly ServiceSpec[],

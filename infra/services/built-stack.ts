@@ -2,7 +2,7 @@ import { listStackServices } from "#daemon/stack-services.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildBrought } from "./brought-services.ts";
+import { buildBundled } from "./brought-services.ts";
 import type { BuiltService } from "./built-service.ts";
 import { engineProxySpec } from "./engine-proxy-spec.ts";
 import { facilitatorSpec } from "./facilitator-spec.ts";
@@ -32,7 +32,7 @@ export function buildServices(args: StackArgs): StackServices {
     "resource-server": resourceServerSpec(args.resourceServer),
   };
   const specs = listBuilt(own).map(({ spec }) => spec);
-  return { ...own, ...buildBrought(args, specs) };
+  return { ...own, ...buildBundled(args, specs) };
 }
 
 /** Lists services in the order of the full service table. */

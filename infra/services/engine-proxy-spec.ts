@@ -1,7 +1,7 @@
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { nodeStopGraceSeconds } from "./node/node-layout.ts";
-import type { EntryPointPlaces } from "./service-spec.ts";
+import type { EntryPointLocations } from "./service-spec.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
 export type EngineProxyArgs = CommonArgs &
@@ -11,7 +11,7 @@ export type EngineProxyArgs = CommonArgs &
     /** The only directory of that container in which `node_cli` runs; default: that of v0.11 and later. */
     binDirectory: string | undefined;
     /** The node's command-line tool, and the configuration file that it may receive; default: the specification's. */
-    cli?: EntryPointPlaces["cli"] | undefined;
+    cli?: EntryPointLocations["cli"] | undefined;
   }>;
 
 /** Path of the engine's own socket in the proxy's container. */

@@ -13,7 +13,7 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node/node-layout.ts";
-import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramPlace } from "./node/node-conf.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramLocation } from "./node/node-conf.ts";
 import type { NetworkHealth } from "./health-spec.ts";
 import {
   oneReplica,
@@ -39,7 +39,7 @@ export type NodeArgs = CommonArgs &
     /** Initial configuration of the node; its peer port is the exposed one. */
     conf: Omit<NodeConfArgs, "version">;
     /** Location of the programs in the node's own image. */
-    programs: ProgramPlace;
+    programs: ProgramLocation;
     /** Family of the node's own image. */
     family: NodeFamily;
     /** Files of the stack to install in the node's workspace. */

@@ -43,22 +43,22 @@ export type SeedSpec = Readonly<{
   content: string;
   host: HostAddress;
   /** Directories of a real node, whose programs come from its image; absent for the devnet, which creates its workspace itself. */
-  places?: NodePlaces;
+  places?: NodeLocations;
 }>;
 
 /** Directories of a node's container, by content. */
-export type NodePlaces = Readonly<{
+export type NodeLocations = Readonly<{
   bin: string;
   data: string;
   keys: string;
   /** Paths at which earlier releases stored node.conf on the node's volume. */
   formerConf: readonly string[];
   /** Workspace parts of a node whose image copies its programs to the workspace at each start; absent if the stack copies them. */
-  entryPoint?: EntryPointPlaces;
+  entryPoint?: EntryPointLocations;
 }>;
 
 /** Parts of a node's workspace that its image's entry point reads before it starts the node. */
-export type EntryPointPlaces = Readonly<{
+export type EntryPointLocations = Readonly<{
   /** Files that the stack installs in the workspace before each start. */
   files: readonly PlacedFile[];
   /** File names of the keys; the entry point would generate another identity for a missing one. */

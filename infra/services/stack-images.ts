@@ -1,12 +1,12 @@
 import { findServiceRow, stackServices } from "#daemon/stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { listBrought } from "./brought-services.ts";
+import { listBundled } from "./brought-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
 /** Whether a stack uses the devnet's image: for the devnet node, or for an optional service. */
 export function usesDevnetImage(config: StackConfig): boolean {
-  return config.nodeImage === undefined || listBrought(config).some((name) => stackServices[name].image === "devnet");
+  return config.nodeImage === undefined || listBundled(config).some((name) => stackServices[name].image === "devnet");
 }
 
 /** Lists the images of a stack that have a reference. On Docker, Gatehouse's own two are built if they have none. */
@@ -16,7 +16,7 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
     devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
     node: config.nodeImage,
   };
-  const brought = listBrought(config)
+  const brought = listBundled(config)
     .map((name) => ({ image: stackServices[name].image, official: findServiceRow(name).official }))
     .filter(({ image }) => !Object.hasOwn(own, image))
     .map(({ image, official }) => [image, readImage(config, image) ?? official] as const);

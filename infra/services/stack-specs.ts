@@ -3,11 +3,11 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/public-way.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
-import type { BroughtContext } from "./brought-service.ts";
-import { readBroughtArgs, type BroughtArgs } from "./brought-services.ts";
+import type { BundledContext } from "./brought-service.ts";
+import { readBundledArgs, type BundledArgs } from "./brought-services.ts";
 import { devAccounts, devnetMnemonic, findSignerKey } from "./node/dev-accounts.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
-import type { ProgramPlace } from "./node/node-conf.ts";
+import type { ProgramLocation } from "./node/node-conf.ts";
 import { chooseNodeFamily, hasEntryPoint, listPlacedFiles, listSecretVariables } from "./node/node-image.ts";
 import { readNodeKeys } from "./node/node-keys.ts";
 import { nodePorts } from "./node/node-layout.ts";
@@ -28,7 +28,7 @@ import type { CommonArgs } from "./built-service.ts";
 import type { VolumeSnapshotArgs } from "./volume-snapshot-spec.ts";
 
 /** Arguments of every component of a stack. */
-export type StackArgs = BroughtArgs &
+export type StackArgs = BundledArgs &
   Readonly<{
     node: NodeArgs;
     sidecar: SidecarArgs;
@@ -41,7 +41,7 @@ export type StackArgs = BroughtArgs &
   }>;
 
 /** Names, addresses and secrets of the target for building the arguments. */
-export type StackContext = BroughtContext &
+export type StackContext = BundledContext &
   Readonly<{
     /** Host publication of the services; absent if the target publishes none. */
     published?: Published | undefined;
@@ -77,7 +77,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const sample = sellsSample(config);
   const routes = sample ? buildSampleRoutes(config, addresses, payTo) : config.routes;
   return {
-    ...readBroughtArgs(config, context),
+    ...readBundledArgs(config, context),
     node: buildNodeArgs(config, context, { imageUser, jobName, push }),
     sidecar: {
       chainId: config.chainId,
@@ -161,7 +161,7 @@ function buildNodeArgs(
 }
 
 /** Returns the location where the sidecar expects the node's programs, and where the deployment therefore installs them. */
-function findProgramPlace({ settings }: StackConfig): ProgramPlace {
+function findProgramPlace({ settings }: StackConfig): ProgramLocation {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
     return typeof value === "string" ? value : undefined;

@@ -14,7 +14,7 @@ import { dockerAddresses } from "../services/addresses.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
-import { warnOfWatching } from "../services/observability/observability-args.ts";
+import { warnAboutOwnWatchers } from "../services/observability/observability-args.ts";
 import { warnOfPeers } from "../services/node/peers.ts";
 import { stackArgs } from "../services/stack-specs.ts";
 import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
@@ -255,8 +255,8 @@ const parse = (more: Readonly<Record<string, string>>) =>
 it("words warnings for their reader, too", async () => {
   const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
   const warnings = [
-    ...warnOfWatching(parse({ observability: '{"prometheus":{}}' })),
-    ...warnOfWatching(
+    ...warnAboutOwnWatchers(parse({ observability: '{"prometheus":{}}' })),
+    ...warnAboutOwnWatchers(
       parse({ observability: '{"prometheus":{},"alertmanager":{},"runbookBaseUrl":"https://r.example"}' }),
     ),
     warnOfPeers(parse({ peers: "host-port" })),

@@ -14,7 +14,7 @@ import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { secretKeys } from "../config/config-schema.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { deployStack } from "../deploy-stack.ts";
-import { listNotReady } from "../not-ready.ts";
+import { listUnready } from "../not-ready.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
@@ -133,7 +133,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     });
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-    const notReady = provider === undefined ? listNotReady(config, { prefix, deployed: ready }) : output(undefined);
+    const notReady = provider === undefined ? listUnready(config, { prefix, deployed: ready }) : output(undefined);
     const data = { ...outputs, configuration, grafana, notReady };
     this.registerOutputs({ ...data, status: getStatusUrl(outputs.urls) });
     return data;

@@ -15,7 +15,7 @@ export function locateSchemaModule({ apiVersion, kind }: Typed): string {
 }
 
 /** Validates an object against the published OpenAPI schema of its kind; returns the problems, one per line. */
-export async function checkBySchema(manifest: Typed): Promise<readonly string[]> {
+export async function validateAgainstSchema(manifest: Typed): Promise<readonly string[]> {
   const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
   const model = loaded[manifest.kind];
   if (model === undefined) return [`there is no schema of ${manifest.apiVersion} ${manifest.kind}`];

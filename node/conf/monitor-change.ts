@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
 import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
 import { formatValue } from "./shown-value.ts";
-import type { MonitorValue, WantedMonitor } from "./monitor-values.ts";
+import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
 
 /** One change of `chain.monitor_config`, and its reason. */
 export type ConfigChange = Readonly<{ reason: string }> &
@@ -14,7 +14,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
   >;
 
 /** Returns the changes from the current `chain.monitor_config` to the wanted one; empty if it already matches. */
-export function findConfigChanges(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
+export function findConfigChanges(current: unknown, wanted: RequestedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
   const ofFields = monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
@@ -50,7 +50,7 @@ function removeInstances(
   }));
 }
 
-function buildCreation(current: unknown, wanted: WantedMonitor, naming: Naming): readonly ConfigChange[] {
+function buildCreation(current: unknown, wanted: RequestedMonitor, naming: Naming): readonly ConfigChange[] {
   const entries = monitorFields.flatMap((field) => {
     const target = wanted[field];
     return target === undefined ? [] : [[naming.own[field], target.value] as const];

@@ -10,13 +10,17 @@ export type MonitorValue = string | number | boolean;
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
 /** Wanted values of the five keys; an absent field is left unchanged. */
-export type WantedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
+export type RequestedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
  * Decides each value: the setting, else the file's value under the version's own naming, else under the newest other naming, else an
  * earlier file's value, else the default. Converts a value of the wrong type if its intent is clear.
  */
-export function decideMonitor(current: JsonObject | undefined, naming: Naming, desired: DesiredMonitor): WantedMonitor {
+export function decideMonitor(
+  current: JsonObject | undefined,
+  naming: Naming,
+  desired: DesiredMonitor,
+): RequestedMonitor {
   if (!desired.enabled) return decideDisabled(current, naming);
   const { earlier = [], fallback } = desired;
   const recall = (field: MonitorField) => fromEarlier(field, earlier, naming);
@@ -43,7 +47,7 @@ export function decideMonitor(current: JsonObject | undefined, naming: Naming, d
 }
 
 /** Returns the wanted values with pushing off: changes only a switch that the file has, and keeps its other values. */
-function decideDisabled(current: JsonObject | undefined, naming: Naming): WantedMonitor {
+function decideDisabled(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};

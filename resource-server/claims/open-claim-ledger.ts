@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { refuseBothLedgers } from "#daemon/sql/postgres-settings.ts";
+import { rejectBothLedgers } from "#daemon/sql/postgres-settings.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, createSoleClaimOwner } from "./claim-owner.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -24,7 +24,7 @@ export async function openClaimLedger(
   { path, url, ...limits }: ResourceServerSettings["ledger"],
   { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
-  if (path !== undefined && url !== undefined) throw refuseBothLedgers(nameSetting("path"), nameSetting("url"));
+  if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
   await using resources = new AsyncDisposableStack();
   const open = async () => {
     if (url === undefined) {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { settledAnswer } from "../testing/facilitation-stub.ts";
+import { settledResponse } from "../testing/facilitation-stub.ts";
 import { createClaim } from "../testing/claim-ledger-contract.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { keepResponses } from "./retained-responses.ts";
@@ -15,7 +15,7 @@ it("keeps responses within the limit: of delivered ones the newest, and no room 
     const own = { ...key, payer };
     await ledger.claim({ ...claim, key: own });
     await ledger.settling(own, response);
-    await ledger.settled(own, settledAnswer);
+    await ledger.settled(own, settledResponse);
     await (isDelivered ? ledger.delivered(own) : ledger.disown(own));
     now += 1_000;
   };

@@ -98,7 +98,7 @@ const worded = z.object({ error: z.string() }).transform(({ error }, context) =>
 });
 
 /** Facilitator's response to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
-export const verifyAnswer = z.union([
+export const verifyResponse = z.union([
   z
     .object({
       isValid: z.boolean(),
@@ -120,7 +120,7 @@ export const verifyAnswer = z.union([
 ]);
 
 /** Facilitator's response to `/settle` (x402 version 2, SettleResponse); a failure may omit transaction and network. */
-export const settleAnswer = z.union([
+export const settleResponse = z.union([
   z
     .object({
       success: z.boolean(),
@@ -153,10 +153,10 @@ const settledAsset = z.object({ address: z.string(), decimals: z.number().option
 export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 
 /** Relevant fields of a facilitator's response to `/supported`. */
-export const supportedAnswer = z.object({
+export const supportedResponse = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
   error: text,
   assets: z.array(settledAsset).optional().catch(undefined),
 });
 
-export type SupportedKinds = Readonly<z.output<typeof supportedAnswer>>;
+export type SupportedKinds = Readonly<z.output<typeof supportedResponse>>;

@@ -12,7 +12,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
-import { computeAnswerTimeMs } from "../drain-time.ts";
+import { computeResponseTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
@@ -36,7 +36,7 @@ export type InProcessDependencies = Readonly<{
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;
-  return { ...settlement, drainMs: Math.min(settlement.drainMs, computeAnswerTimeMs(graceMs)) };
+  return { ...settlement, drainMs: Math.min(settlement.drainMs, computeResponseTimeMs(graceMs)) };
 }
 
 /** Creates a facilitator that verifies and settles in this process (specification, "States and transitions": "verifies locally"). */

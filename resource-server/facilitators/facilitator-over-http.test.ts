@@ -5,7 +5,7 @@ import { createLog } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
-import { settledAnswer } from "../testing/facilitation-stub.ts";
+import { settledResponse } from "../testing/facilitation-stub.ts";
 
 type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret; offers?: () => (typeof offer)[] }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
@@ -41,10 +41,10 @@ describe("facilitatorOverHttp", () => {
     await using client = facilitator((path, body, headers) => {
       if (path === "/supported") return Response.json(kinds("eip155:1672"));
       asked.push([path, body, headers.get("Idempotency-Key")]);
-      return Response.json(path === "/verify" ? { isValid: true, payer: "0xp", invalidReason: null } : settledAnswer);
+      return Response.json(path === "/verify" ? { isValid: true, payer: "0xp", invalidReason: null } : settledResponse);
     });
     expect(await client.verify({ sent }, offer)).toEqual({ isValid: true, payer: "0xp" });
-    expect(await client.settle({ sent }, offer, "a-sale")).toEqual(settledAnswer);
+    expect(await client.settle({ sent }, offer, "a-sale")).toEqual(settledResponse);
     const body = { x402Version: 2, paymentPayload: sent, paymentRequirements: offer };
     expect(asked).toEqual([
       ["/verify", body, null],
@@ -222,7 +222,7 @@ describe("facilitatorOverHttp", () => {
 
   it.each([400, 500])("believes no success whose status is %i", async (status) => {
     await using client = facilitator((path) =>
-      Response.json(path === "/settle" ? settledAnswer : { isValid: true }, { status }),
+      Response.json(path === "/settle" ? settledResponse : { isValid: true }, { status }),
     );
     const code = status === 400 ? "refused" : "failed";
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code });

@@ -8,7 +8,13 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { readBody } from "#daemon/bytes.ts";
-import { FacilitationError, type Facilitation, settleAnswer, supportedAnswer, verifyAnswer } from "./facilitation.ts";
+import {
+  FacilitationError,
+  type Facilitation,
+  settleResponse,
+  supportedResponse,
+  verifyResponse,
+} from "./facilitation.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
@@ -93,17 +99,17 @@ export function createFacilitatorOverHttp(
   }
 
   const verify: Facilitation["verify"] = ({ sent }, requirements, request) =>
-    send("/verify", verifyAnswer, {
+    send("/verify", verifyResponse, {
       timeoutMs: options.verifyTimeoutMs,
       body: buildRequestBody(sent, requirements),
       headers: request === undefined ? {} : requestTraceHeaders(request),
     });
-  const supported = () => send("/supported", supportedAnswer, { timeoutMs: options.verifyTimeoutMs });
+  const supported = () => send("/supported", supportedResponse, { timeoutMs: options.verifyTimeoutMs });
   const watch = watchOffered(options, { log, supported, verify });
   return {
     verify,
     settle: ({ sent }, requirements, idempotencyKey, request) =>
-      send("/settle", settleAnswer, {
+      send("/settle", settleResponse, {
         timeoutMs: options.settleTimeoutMs,
         body: buildRequestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },

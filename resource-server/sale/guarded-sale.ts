@@ -1,4 +1,4 @@
-import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { FairSlots } from "#daemon/fair-places.ts";
 import type { Payment } from "./payment.ts";
 import type { Delivery, SaleOutcome, SaleWithoutLedger } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
@@ -10,7 +10,7 @@ import { ClaimMovedError, type ClaimLedger } from "../claims/claim-ledger.ts";
  * sold response occupies its slot until its delivery ends.
  */
 export function boundSale(
-  places: Pick<FairPlaces, "enter">,
+  places: Pick<FairSlots, "enter">,
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {
   return async (request) => {

@@ -1,5 +1,5 @@
 import type { BoundedLog } from "#daemon/log/bounded-log.ts";
-import { formatTraceFacts, type RequestTrace } from "#daemon/http/request-trace.ts";
+import { formatTraceInfo, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { namePayment } from "#x402/scheme.ts";
 import type { Payment } from "./payment.ts";
@@ -9,15 +9,15 @@ import type { SaleOutcome } from "./sale-outcome.ts";
 export type SaleLines = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
 
 /** Fields common to all log lines of one sale, which relate them to the lines of other services. */
-export type SaleFacts = ReturnType<typeof nameSale>;
+export type SaleInfo = ReturnType<typeof nameSale>;
 
 /** Builds the identifying fields of a sale's log lines. */
 export function nameSale(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
-  return { route, payment: namePayment(key), payer: key.payer, ...formatTraceFacts(trace) };
+  return { route, payment: namePayment(key), payer: key.payer, ...formatTraceInfo(trace) };
 }
 
 /** Logs the outcome of a sale. */
-export function logOutcome({ sales, others, log }: SaleLines, facts: SaleFacts, outcome: SaleOutcome): void {
+export function logOutcome({ sales, others, log }: SaleLines, facts: SaleInfo, outcome: SaleOutcome): void {
   switch (outcome.kind) {
     case "sold":
       return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
 import { findAcceptedOffer, type Payment } from "./payment.ts";
 import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
-import { createFacilitationStub, pendingAnswer, settledAnswer, transaction } from "../testing/facilitation-stub.ts";
+import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { offer, createPayload, createPayment, paymentsClock } from "../testing/payments.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
@@ -22,7 +22,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   const charged: string[] = [];
   const offers = [offer];
   const dependencies: SellingDependencies = {
-    unverified: new FairPlaces(10),
+    unverified: new FairSlots(10),
     responses: { hasRoom: () => hasRoom },
     clock: paymentsClock,
     ledger,
@@ -51,7 +51,7 @@ const identified = (id: string) => ({ extensions: { "payment-identifier": { info
 
 /** Builds a facilitator's answer when the token has taken the nonce; `named` is its own transaction that failed. */
 function nonceUsed(named: string) {
-  return { ...pendingAnswer, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
+  return { ...pendingResponse, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
 }
 
 async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
@@ -64,7 +64,7 @@ describe("sell", () => {
   it("verifies, works, settles, in this order, and sells the response", async () => {
     const { buy, asked, charged, ledger } = await shop();
     const outcome = await buy(createPayment());
-    expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+    expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle"]);
     expect(charged).toHaveLength(1);
     await deliver(outcome);
@@ -119,7 +119,7 @@ describe("sell", () => {
     await deliver(await buy(paid));
     asked.length = 0;
     for (const _ of [1, 2])
-      expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
+      expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledResponse });
     expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
     expect(await ledger.forgetResponses("delivered")).toBe(1);
     expect(await buy(paid)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
@@ -151,7 +151,7 @@ describe("sell", () => {
     const both = await Promise.all([buy(named()), buy(named())]);
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "sold"]);
     for (const outcome of both) if (outcome.kind === "sold") await deliver(outcome);
-    expect(await deliver(await buy(named()))).toMatchObject({ response, settlement: settledAnswer });
+    expect(await deliver(await buy(named()))).toMatchObject({ response, settlement: settledResponse });
     expect(await buy(named(), "another request")).toEqual({ kind: "other-request" });
     await ledger.forgetResponses("delivered");
     expect(await buy(named())).toEqual({ kind: "other-request" });
@@ -207,7 +207,7 @@ describe("sell", () => {
     const paid = createPayment();
     const first = await buy(paid);
     if (first.kind === "sold") await first.delivery.undelivered();
-    expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledAnswer });
+    expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle"]);
     expect(charged).toHaveLength(1);
   });
@@ -221,13 +221,13 @@ describe("sell", () => {
 
   it.each(["settled", "settling"])("gives a %s payment what it is owed although its offer is gone", async (state) => {
     const { buy, facilitation, ledger, offers } = await shop();
-    if (state === "settling") facilitation.settlements.unshift(pendingAnswer);
+    if (state === "settling") facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     const first = await buy(paid);
     if (first.kind === "sold") await first.delivery.undelivered();
     expect(await ledger.count()).toEqual({ [state]: 1 });
     offers.splice(0, 1, { ...offer, amount: "20000" });
-    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
   });
 
   it("queries nobody about a payment that accepts no offer of the route", async () => {
@@ -281,18 +281,18 @@ describe("sell, when the upstream gives nothing to sell", () => {
 describe("sell, when the facilitator does not settle at once", () => {
   it("says so, keeps the response, and gives it to the same payment when the settlement is known", async () => {
     const { buy, asked, facilitation, charged } = await shop();
-    facilitation.settlements.unshift(pendingAnswer);
+    facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
     expect(charged).toEqual([]);
-    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledAnswer });
+    expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle", "settle"]);
     expect(charged).toHaveLength(1);
   });
 
   it.each(["failed", "unknown", "unintelligible"] as const)("takes an answer that is %s for pending", async (code) => {
     const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift(pendingAnswer, new FacilitationError(code, "no verdict"));
+    facilitation.settlements.unshift(pendingResponse, new FacilitationError(code, "no verdict"));
     const paid = createPayment();
     await buy(paid);
     const second = await buy(paid);
@@ -302,7 +302,7 @@ describe("sell, when the facilitator does not settle at once", () => {
 
   it("takes an error of the facilitator's own for pending, with the transaction that it names", async () => {
     const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "unexpected_settle_error" });
+    facilitation.settlements.unshift({ ...pendingResponse, errorReason: "unexpected_settle_error" });
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({
       kind: "pending",
@@ -313,7 +313,7 @@ describe("sell, when the facilitator does not settle at once", () => {
 
   it("takes a nonce that is used by now for the transaction that was named before", async () => {
     const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift(pendingAnswer, nonceUsed(""));
+    facilitation.settlements.unshift(pendingResponse, nonceUsed(""));
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({
@@ -324,8 +324,8 @@ describe("sell, when the facilitator does not settle at once", () => {
 
   it.each([
     ["no transaction was ever named", new FacilitationError("failed", "503"), nonceUsed("")],
-    ["the transaction failed that was named", pendingAnswer, nonceUsed(transaction)],
-    ["another transaction failed", pendingAnswer, nonceUsed(`0x${"cd".repeat(32)}`)],
+    ["the transaction failed that was named", pendingResponse, nonceUsed(transaction)],
+    ["another transaction failed", pendingResponse, nonceUsed(`0x${"cd".repeat(32)}`)],
   ])("delivers nothing for a nonce that the payer spent otherwise: %s", async (_name, first, second) => {
     const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift(first, second);
@@ -336,20 +336,20 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it("takes a duplicate of the transaction that was named before for its own settlement, and of no other", async () => {
-    const duplicate = { ...pendingAnswer, errorReason: "duplicate_settlement" };
+    const duplicate = { ...pendingResponse, errorReason: "duplicate_settlement" };
     const own = await shop();
-    own.facilitation.settlements.unshift(pendingAnswer, duplicate);
+    own.facilitation.settlements.unshift(pendingResponse, duplicate);
     const paid = createPayment();
     expect([(await own.buy(paid)).kind, (await own.buy(paid)).kind]).toEqual(["pending", "sold"]);
     const other = await shop();
-    other.facilitation.settlements.unshift(pendingAnswer, { ...duplicate, transaction: `0x${"cd".repeat(32)}` });
+    other.facilitation.settlements.unshift(pendingResponse, { ...duplicate, transaction: `0x${"cd".repeat(32)}` });
     expect([(await other.buy(paid)).kind, (await other.buy(paid)).kind]).toEqual(["pending", "invalid"]);
     expect(other.charged).toEqual([]);
   });
 
   it("refuses a payment that settlement refuses, and forgets it", async () => {
     const { buy, facilitation, ledger } = await shop();
-    const refused = { ...pendingAnswer, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
+    const refused = { ...pendingResponse, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
     facilitation.settlements.unshift(refused);
     expect(await buy(createPayment())).toMatchObject({
       kind: "invalid",
@@ -370,7 +370,7 @@ describe("sell, when the facilitator does not settle at once", () => {
 describe("sell, with a facilitator that tells callers apart", () => {
   it("requests one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
     const { buy, facilitation, ledger, dependencies } = await shop();
-    facilitation.settlements.unshift(pendingAnswer, pendingAnswer);
+    facilitation.settlements.unshift(pendingResponse, pendingResponse);
     const paid = createPayment();
     await buy(paid);
     await buy(paid);
@@ -390,7 +390,7 @@ describe("sell, with a facilitator that tells callers apart", () => {
 
   it("delivers nothing for a payment that was settled for somebody else", async () => {
     const { buy, facilitation, ledger, charged } = await shop();
-    facilitation.settlements.unshift({ ...pendingAnswer, errorReason: "duplicate_settlement" });
+    facilitation.settlements.unshift({ ...pendingResponse, errorReason: "duplicate_settlement" });
     expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: "duplicate_settlement" });
     expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
@@ -399,7 +399,7 @@ describe("sell, with a facilitator that tells callers apart", () => {
 describe("resumeSettlement", () => {
   it("brings a pending settlement to its end, so that the client finds its response", async () => {
     const { buy, facilitation, ledger, dependencies, charged, asked } = await shop();
-    facilitation.settlements.unshift(pendingAnswer);
+    facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     await buy(paid);
     for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
@@ -411,7 +411,7 @@ describe("resumeSettlement", () => {
 
   it("leaves a payment alone that a request works on", async () => {
     const { buy, facilitation, ledger, dependencies, asked } = await shop();
-    facilitation.settlements.unshift(pendingAnswer);
+    facilitation.settlements.unshift(pendingResponse);
     await buy(createPayment());
     const [claim] = await ledger.unsettled(10);
     dependencies.owners.acquire(claim!.key);

@@ -1,5 +1,5 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import type { FairPlaces } from "#daemon/fair-places.ts";
+import type { FairSlots } from "#daemon/fair-places.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { readVerifyState } from "#x402/answer.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
@@ -18,7 +18,7 @@ type Presented = Readonly<{
 }>;
 
 /** Verifier, and slots for payments awaiting a verdict: any client can send such payments, and they must leave capacity for valid ones. */
-export type Verifier = Readonly<{ facilitation: Pick<Facilitation, "verify">; unverified: Pick<FairPlaces, "enter"> }>;
+export type Verifier = Readonly<{ facilitation: Pick<Facilitation, "verify">; unverified: Pick<FairSlots, "enter"> }>;
 
 /** Requests the facilitator's verdict on a payment; returns undefined if it is valid. */
 export async function requestVerdict(

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { NewClaim } from "../claims/payment-claim.ts";
-import { pendingAnswer, settledAnswer } from "./facilitation-stub.ts";
+import { pendingResponse, settledResponse } from "./facilitation-stub.ts";
 import { offer, createPayload } from "./payments.ts";
 
 /** Storage for one ledger. `open` creates a process that uses it; disposal ends the process. */
-export type LedgerPlace = Readonly<{ open: (clock?: () => number) => Promise<AsyncDisposable & ClaimLedger> }>;
+export type LedgerLocation = Readonly<{ open: (clock?: () => number) => Promise<AsyncDisposable & ClaimLedger> }>;
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([7, 0, 255]) } as const;
 
@@ -26,13 +26,13 @@ export function createClaim(nonce = "0x01"): NewClaim {
 }
 
 /** Defines the tests that every claim ledger must pass, whatever its storage; `place` returns an empty one for each test. */
-export function testClaimLedger(place: () => Promise<LedgerPlace>): void {
+export function testClaimLedger(place: () => Promise<LedgerLocation>): void {
   testMoves(place);
   testKeptResponses(place);
   testOwners(place);
 }
 
-function testMoves(place: () => Promise<LedgerPlace>): void {
+function testMoves(place: () => Promise<LedgerLocation>): void {
   it("lets one of many claim a payment", async () => {
     await using ledger = await (await place()).open();
     const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(createClaim())));
@@ -46,8 +46,8 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     const moves = [
       (ledger: ClaimLedger) => ledger.claim(claim),
       (ledger: ClaimLedger) => ledger.settling(claim.key, response),
-      (ledger: ClaimLedger) => ledger.pending(claim.key, pendingAnswer),
-      (ledger: ClaimLedger) => ledger.settled(claim.key, settledAnswer),
+      (ledger: ClaimLedger) => ledger.pending(claim.key, pendingResponse),
+      (ledger: ClaimLedger) => ledger.settled(claim.key, settledResponse),
       (ledger: ClaimLedger) => ledger.delivered(claim.key),
     ];
     for (const move of moves) {
@@ -61,7 +61,7 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
       states.push(found?.state ?? "none");
       expect(found?.idempotencyKey).toBe(claim.idempotencyKey);
       if (found?.state !== "settled") continue;
-      expect(found.settlement).toEqual(settledAnswer);
+      expect(found.settlement).toEqual(settledResponse);
       expect(found.responseBytes).toBe(3);
       const acquired = await again.acquire(claim.key);
       expect(acquired?.response).toMatchObject({ status: 200, headers: response.headers });
@@ -74,27 +74,27 @@ function testMoves(place: () => Promise<LedgerPlace>): void {
     await using ledger = await (await place()).open();
     const claim = createClaim();
     await ledger.claim(claim);
-    await expect(ledger.settled(claim.key, settledAnswer)).rejects.toThrow("can't become settled");
+    await expect(ledger.settled(claim.key, settledResponse)).rejects.toThrow("can't become settled");
     await expect(ledger.delivered(claim.key)).rejects.toThrow("can't become delivered");
     await ledger.settling(claim.key, response);
-    await ledger.settled(claim.key, settledAnswer);
+    await ledger.settled(claim.key, settledResponse);
     await expect(ledger.release(claim.key)).rejects.toThrow("can't become released");
   });
 }
 
-function testKeptResponses(place: () => Promise<LedgerPlace>): void {
+function testKeptResponses(place: () => Promise<LedgerLocation>): void {
   it("forgets the signature when the response is delivered, and the response when its payment has expired", async () => {
     let now = 1_999_000;
     await using ledger = await (await place()).open(() => now);
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.settling(claim.key, response);
-    await ledger.settled(claim.key, settledAnswer);
+    await ledger.settled(claim.key, settledResponse);
     await ledger.delivered(claim.key);
     expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, responseBytes: 3, hasResponse: true });
     expect(await ledger.acquire(claim.key)).toMatchObject({
       state: "delivered",
-      settlement: settledAnswer,
+      settlement: settledResponse,
       holder: "a buyer",
     });
     await ledger.delivered(claim.key);
@@ -116,7 +116,7 @@ function testKeptResponses(place: () => Promise<LedgerPlace>): void {
       const { key, ...claim } = createClaim(nonce);
       await ledger.claim({ ...claim, key });
       await ledger.settling(key, response);
-      await ledger.settled(key, settledAnswer);
+      await ledger.settled(key, settledResponse);
       if (nonce === "0x03") await ledger.disown(key);
       else await ledger.delivered(key);
       now += 1_000;
@@ -133,7 +133,7 @@ function testKeptResponses(place: () => Promise<LedgerPlace>): void {
   });
 }
 
-function testOwners(place: () => Promise<LedgerPlace>): void {
+function testOwners(place: () => Promise<LedgerLocation>): void {
   it("refuses a move of what it has disowned", async () => {
     await using ledger = await (await place()).open();
     const claim = createClaim();
@@ -166,7 +166,7 @@ function testOwners(place: () => Promise<LedgerPlace>): void {
     await ledger.claim(claim);
     await ledger.settling(claim.key, response);
     expect(await ledger.forget(Number.MAX_SAFE_INTEGER)).toBe(0);
-    await ledger.settled(claim.key, settledAnswer);
+    await ledger.settled(claim.key, settledResponse);
     expect(await ledger.forget(now + 1)).toBe(0);
     now = 2_001_000;
     expect(await ledger.forget(1_000_000)).toBe(0);

@@ -16,10 +16,10 @@ export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
 export const transaction = `0x${"ab".repeat(32)}`;
 
 /** Facilitator's response on success. */
-export const settledAnswer: SettleResponse = { success: true, transaction, network: "eip155:1672", payer: "0xpayer" };
+export const settledResponse: SettleResponse = { success: true, transaction, network: "eip155:1672", payer: "0xpayer" };
 
 /** Facilitator's response while a transaction has no receipt. */
-export const pendingAnswer: SettleResponse = {
+export const pendingResponse: SettleResponse = {
   success: false,
   errorReason: "settlement_pending",
   transaction,
@@ -31,7 +31,7 @@ export function createFacilitationStub(): FacilitationStub {
   const asked: string[] = [];
   const idempotencyKeys: string[] = [];
   const verdicts: (VerifyResponse | Error)[] = [{ isValid: true }];
-  const settlements: (SettleResponse | Error)[] = [settledAnswer];
+  const settlements: (SettleResponse | Error)[] = [settledResponse];
   return {
     asked,
     idempotencyKeys,

@@ -1,4 +1,4 @@
-import { beginTrace } from "#daemon/http/request-trace.ts";
+import { startTrace } from "#daemon/http/request-trace.ts";
 import { describe, expect, it } from "vitest";
 import { route } from "../testing/payments.ts";
 import { createUpstream, type PaidRequest } from "./upstream.ts";
@@ -30,7 +30,7 @@ function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
     target: "/data",
     headers: new Headers(),
     body: undefined,
-    origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1", trace: beginTrace() },
+    origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1", trace: startTrace() },
     memory: { tryAcquire: () => true, release: () => undefined },
     ...change,
   };

@@ -6,7 +6,7 @@ import type { Target } from "./targets.ts";
 import { targetStatus, describeTarget, type TargetLevel, type DescribedTarget } from "./described-target.ts";
 
 /** A target as shown on the page. */
-export type ShownTarget = Omit<DescribedTarget, "sinceMs"> &
+export type DisplayedTarget = Omit<DescribedTarget, "sinceMs"> &
   Readonly<{
     name: string;
     /** URL of the target's own page. */
@@ -18,7 +18,7 @@ export type ShownTarget = Omit<DescribedTarget, "sinceMs"> &
   }>;
 
 /** A watched target. */
-export type TargetWatch = AsyncDisposable & Readonly<{ current: () => ShownTarget }>;
+export type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }>;
 
 const lookEveryMs = 5_000;
 /** Limits of one poll. A response may be several times larger than any service's real one, and sixty-four may arrive at once. */

@@ -3,11 +3,11 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 import type { GuardedNode } from "#gateway/guarded-node.ts";
-import type { DiskLook } from "#health/disk-watch.ts";
+import type { DiskCheck } from "#health/disk-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { Verdict } from "#status/verdict.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { createCommandWords } from "../upkeep/command-words.ts";
+import { createCommandText } from "../upkeep/command-words.ts";
 import type { ControlView } from "../upkeep/control/control-answers.ts";
 import type { Upkeep } from "../upkeep/upkeep.ts";
 import { buildDeployment } from "./advice/deployment.ts";
@@ -40,7 +40,7 @@ function listActions(view: ControlView | undefined, canRestart: boolean): readon
 }
 
 /** The served page; disposing of it stops its polling. */
-export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskLook) => void }>;
+export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskCheck) => void }>;
 
 /** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the page's state. */
 export function startPage(settings: SidecarSettings, dependencies: PageDependencies): StartedPage {
@@ -49,8 +49,8 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   const pruningOldAfterMs = Math.max(3 * settings.prune.intervalMs, 3 * sampleEveryMs);
   const sources = { board, verdict, clock, health: health.current, charts, traffic, pruningOldAfterMs };
   const state = createPageState(sources);
-  let disk: Readonly<{ look: DiskLook; atMs: number }> | undefined;
-  const command = createCommandWords(settings.upkeep, dependencies.stateDirectory);
+  let disk: Readonly<{ look: DiskCheck; atMs: number }> | undefined;
+  const command = createCommandText(settings.upkeep, dependencies.stateDirectory);
   const deployment = () =>
     buildDeployment(settings, {
       command,

@@ -9,10 +9,10 @@ import type { NodeLayout } from "#node/layout.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { emptyList, listCommits, readReleaseList, type Fork, type Release, type ReleaseList } from "./release-list.ts";
-import { fetchReleaseList, readKeptList } from "./release-url.ts";
+import { fetchReleaseList, readStoredList } from "./release-url.ts";
 
 /** Family of a node, and directory of its programs. */
-export type ProgramsPlace = Pick<NodeLayout, "family" | "binDirectory">;
+export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 
 export type ReleaseListsDependencies = Readonly<{
   /** Directory that stores a fetched list. */
@@ -32,7 +32,7 @@ export type ListedReleases = Readonly<{
 
 /** Lists of a node's releases and forks. */
 export type ReleaseLists = AsyncDisposable &
-  Readonly<{ read: (place: ProgramsPlace) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
+  Readonly<{ read: (place: ProgramsLocation) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
 
 /** Interval between reads of unwatched sources: the schedule next to the programs, and a list at a URL. */
 const ownAgainMs = 60_000;
@@ -56,9 +56,9 @@ export function openReleaseLists(
   const apply = (read: ReleaseList) => void (ofFile = read);
   const watched = path && { path, setting: "upgrade.releasesPath", read: readReleaseList, apply };
   const file = watched ? watchFile(watched, { log, files }) : undefined;
-  const fetchAgain = async (place: Parameters<typeof readKeptList>[0]) => {
+  const fetchAgain = async (place: Parameters<typeof readStoredList>[0]) => {
     const fetched = await fetchReleaseList(place, { log });
-    const kept = fetched === undefined && due.url === -Infinity ? await readKeptList(place) : undefined;
+    const kept = fetched === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;
     ofUrl = fetched ?? kept ?? ofUrl;
     due.url = clock.monotonicMs() + (fetched === undefined ? urlRetryMs : urlAgainMs);
   };
@@ -85,7 +85,7 @@ export function openReleaseLists(
 async function readOwnForks({
   family: { forksPath },
   binDirectory,
-}: ProgramsPlace): Promise<readonly Fork[] | undefined> {
+}: ProgramsLocation): Promise<readonly Fork[] | undefined> {
   if (forksPath === undefined) return undefined;
   const found = await readRegularFile(join(binDirectory, basename(forksPath)), ownBytesMax).catch(() => undefined);
   const reading = found && readReleaseList(parseJson(Buffer.from(found.bytes).toString("utf8")));

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { fetchReleaseList, readKeptList } from "./release-url.ts";
+import { fetchReleaseList, readStoredList } from "./release-url.ts";
 
 const log = pino({ level: "silent" });
 
@@ -20,7 +20,7 @@ test("a list at a URL is kept, and one that is damaged or missing later does not
   onTestFinished(() => rm(directory, { recursive: true }));
   const place = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mainnet.version`, directory };
   const list = { releases: [], forks: [{ name: "Net-1", version: 3, epoch: 9 }] };
-  expect(await readKeptList(place)).toBeUndefined();
+  expect(await readStoredList(place)).toBeUndefined();
   expect(await fetchReleaseList(place, { log })).toEqual(list);
   for (const bad of [
     { status: 404, body: "gone" },
@@ -30,6 +30,6 @@ test("a list at a URL is kept, and one that is damaged or missing later does not
     Object.assign(answer, bad);
     expect(await fetchReleaseList(place, { log })).toBeUndefined();
   }
-  expect(await readKeptList(place)).toEqual(list);
-  expect(await readKeptList({ ...place, url: `${place.url}?other` })).toBeUndefined();
+  expect(await readStoredList(place)).toEqual(list);
+  expect(await readStoredList({ ...place, url: `${place.url}?other` })).toBeUndefined();
 });

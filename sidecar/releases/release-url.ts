@@ -15,7 +15,7 @@ const bytesMax = 1_048_576;
 export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
 /** Reads the stored list; returns undefined if there is none. */
-export async function readKeptList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
+export async function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
   try {
     const { bytes } = await readRegularFile(locateKept(place), bytesMax);
     const reading = readReleaseList(parseJson(Buffer.from(bytes).toString("utf8")));

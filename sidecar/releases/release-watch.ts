@@ -4,19 +4,19 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import type { ProgramIdentity, ReleaseCommits } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { judgeVersion } from "./needed-version.ts";
 import { judgeForks, type ForkSituation } from "./fork-schedule.ts";
-import { openReleaseLists, type ProgramsPlace, type ReleaseListsDependencies } from "./release-lists.ts";
+import { openReleaseLists, type ProgramsLocation, type ReleaseListsDependencies } from "./release-lists.ts";
 
 export type ReleaseWatchDependencies = ReleaseListsDependencies &
   Readonly<{
     program: () => ProgramIdentity;
-    places: () => ProgramsPlace;
+    places: () => ProgramsLocation;
     health: Readonly<{ current: () => Readonly<{ height?: number }> }>;
     board: ConditionBoard;
     clock: Clock;
@@ -34,7 +34,7 @@ const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
 
-const watchedLook: WatchedLook = {
+const watchedLook: WatchedCheck = {
   what: "The comparison of the node's version with the release list",
   types: ["VersionSupported"],
 };
@@ -87,7 +87,7 @@ export function watchReleases(
     const worst = pickWorst(reports);
     if (worst !== undefined) board.set(worst);
   };
-  const failed = (error: unknown) => reportFailedLook(watchedLook, error, board);
+  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
   const watching = poll({ name: "releases", failed, intervalMs, signal }, look, { log });
   return {
     commits: lists.commits,

@@ -7,7 +7,7 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createProgress } from "./progress.ts";
-import { RestoreError, readJson, type RestorePlace } from "./restore-place.ts";
+import { RestoreError, readJson, type RestoreLocation } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; signal: AbortSignal }>;
@@ -22,7 +22,7 @@ const originSchema = z.object({ url: z.string(), etag: z.string().optional() });
  */
 export async function downloadArchive(
   settings: RestoreSettings,
-  place: RestorePlace,
+  place: RestoreLocation,
   dependencies: DownloadDependencies,
 ): Promise<string> {
   const { url } = settings.archive;
@@ -72,7 +72,7 @@ export async function downloadArchive(
 }
 
 /** Counts the archive's bytes on disk. */
-export async function countDownloadedBytes({ archive }: RestorePlace): Promise<number> {
+export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {
   return stat(archive).then(
     ({ size }) => size,
     () => 0,
@@ -80,14 +80,14 @@ export async function countDownloadedBytes({ archive }: RestorePlace): Promise<n
 }
 
 /** Removes the downloaded files. */
-export async function dropArchive({ archive, origin }: RestorePlace): Promise<void> {
+export async function dropArchive({ archive, origin }: RestoreLocation): Promise<void> {
   await rm(archive, { force: true });
   await rm(origin, { force: true });
 }
 
 type Part = Readonly<{ sizeBytes: number; etag: string | undefined }>;
 
-async function readPart(url: string, place: RestorePlace): Promise<Part> {
+async function readPart(url: string, place: RestoreLocation): Promise<Part> {
   const origin = originSchema.safeParse(await readJson(place.origin));
   if (!origin.success || origin.data.url !== url) return { sizeBytes: 0, etag: undefined };
   return { sizeBytes: await countDownloadedBytes(place), etag: origin.data.etag };
@@ -97,7 +97,7 @@ function buildRangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
   return { range: `bytes=${sizeBytes}-`, ...(etag === undefined ? {} : { "if-range": etag }) };
 }
 
-async function rememberOrigin(place: RestorePlace, url: string, response: Response): Promise<void> {
+async function rememberOrigin(place: RestoreLocation, url: string, response: Response): Promise<void> {
   const etag = response.headers.get("etag") ?? undefined;
   // A weak validator does not guarantee identical bytes (RFC 9110, section 8.8.1).
   const strong = etag?.startsWith("W/") === true ? undefined : etag;

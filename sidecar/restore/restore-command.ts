@@ -21,7 +21,7 @@ import {
   locateRestore,
   requireReplaceable,
   takeTree,
-  type RestorePlace,
+  type RestoreLocation,
 } from "./restore-place.ts";
 import { restoreSettings, type RestoreSettings } from "./settings.ts";
 import {
@@ -121,7 +121,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
 }
 
 function auditRestore(
-  { target: dataPath, part }: RestorePlace,
+  { target: dataPath, part }: RestoreLocation,
   archiveSha256: string | undefined,
   { isChecked }: Readonly<{ isChecked: boolean }>,
 ): AuditEntry {
@@ -133,7 +133,7 @@ function auditRestore(
 
 /** Keeps the existing data. A run that was killed between the rename and the marker has left its archive; data from another source has none. */
 async function keepData(
-  place: RestorePlace,
+  place: RestoreLocation,
   sha256: string | undefined,
   { log, audit }: RestoreDependencies,
 ): Promise<RestoreOutcome> {
@@ -149,7 +149,7 @@ async function keepData(
 
 async function downloadWithRetries(
   settings: RestoreSettings,
-  place: RestorePlace,
+  place: RestoreLocation,
   dependencies: DownloadDependencies,
 ): Promise<string> {
   let inVain = 0;
@@ -176,7 +176,7 @@ async function downloadWithRetries(
 }
 
 /** Rejects a disk with less free space than the archive size, before hours of unpacking: the tree is at least as large as the archive. */
-async function refuseFullDisk(place: RestorePlace): Promise<void> {
+async function refuseFullDisk(place: RestoreLocation): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);
   if (freeBytes >= neededBytes) return;

@@ -10,7 +10,7 @@ import { skipMissing } from "#daemon/skip-missing.ts";
  * Paths of a restore: next to the data directory, on the same disk, so that one rename turns the unpacked tree into the data directory and
  * the node never sees a partial one.
  */
-export type RestorePlace = Readonly<{
+export type RestoreLocation = Readonly<{
   dataPath: string;
   /** Directory that the snapshot fills: the data directory, or the subdirectory that is the archive's only top-level directory. */
   target: string;
@@ -26,7 +26,7 @@ export type RestorePlace = Readonly<{
 }>;
 
 /** Locates the paths of a restore into a data directory. */
-export function locateRestore(dataPath: string, part?: string): RestorePlace {
+export function locateRestore(dataPath: string, part?: string): RestoreLocation {
   const root = resolve(dataPath);
   const directory = join(dirname(root), ".gatehouse-restore");
   const inside = (name: string) => join(directory, name);
@@ -44,7 +44,7 @@ export function locateRestore(dataPath: string, part?: string): RestorePlace {
 const markerSchema = z.object({ sha256: z.string(), at: z.string() });
 
 /** Reads the marker of a finished restore; returns undefined if there is none. */
-export async function readMarker({ marker }: RestorePlace): Promise<z.output<typeof markerSchema> | undefined> {
+export async function readMarker({ marker }: RestoreLocation): Promise<z.output<typeof markerSchema> | undefined> {
   const parsed = markerSchema.safeParse(await readJson(marker));
   return parsed.success ? parsed.data : undefined;
 }
@@ -68,7 +68,7 @@ export async function isEmpty(path: string): Promise<boolean> {
 }
 
 /** Creates the working directory with an empty tree: the files unpacked by a killed attempt are not trusted. */
-export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<void> {
+export async function clearTree({ tree }: Pick<RestoreLocation, "tree">): Promise<void> {
   await rm(tree, { recursive: true, force: true });
   await mkdir(tree, { recursive: true });
 }
@@ -77,7 +77,7 @@ export async function clearTree({ tree }: Pick<RestorePlace, "tree">): Promise<v
  * Renames the unpacked tree to the data directory, and waits until the rename is on disk: the marker must not survive a lost rename.
  * Returns the directory that the existing data was moved to.
  */
-export async function takeTree({ tree, target, part }: RestorePlace): Promise<string | undefined> {
+export async function takeTree({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
   await mkdir(dirname(target), { recursive: true });
   if (aside === undefined) await rmdir(target).catch(skipMissing);
@@ -95,7 +95,7 @@ export async function takeTree({ tree, target, part }: RestorePlace): Promise<st
  * @throws {RestoreError} with what to do.
  */
 export async function requireReplaceable(
-  { dataPath, target, part }: RestorePlace,
+  { dataPath, target, part }: RestoreLocation,
   { programs, image: { genesisMark, configArgument } }: NodeFamily,
   replace: boolean,
 ): Promise<void> {
@@ -132,7 +132,7 @@ async function findUser(directory: string): Promise<string | undefined> {
 }
 
 /** Writes the marker of a finished restore, and deletes the archive. */
-export async function finish(place: RestorePlace, sha256: string): Promise<void> {
+export async function finish(place: RestoreLocation, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
   await rm(place.archive, { force: true });
   await rm(place.origin, { force: true });

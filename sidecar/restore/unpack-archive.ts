@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { Logger } from "#daemon/log/log.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { RestoreError, type RestorePlace } from "./restore-place.ts";
+import { RestoreError, type RestoreLocation } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 /** Limits of an archive, and interval between progress reports. */
@@ -23,7 +23,7 @@ const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"])
  */
 export async function unpackArchive(
   settings: UnpackSettings,
-  place: Pick<RestorePlace, "archive" | "tree" | "part">,
+  place: Pick<RestoreLocation, "archive" | "tree" | "part">,
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress(
@@ -71,7 +71,7 @@ type ArchiveEntry = Readonly<{ type: string; size: number }>;
 function checkEntry(
   path: string,
   entry: ArchiveEntry,
-  settings: UnpackSettings & Pick<RestorePlace, "part">,
+  settings: UnpackSettings & Pick<RestoreLocation, "part">,
   progress: Progress,
 ): string | undefined {
   if (!allowedTypes.has(entry.type)) {

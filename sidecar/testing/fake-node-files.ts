@@ -5,7 +5,7 @@ import { pharosCli, pharosForks, pharosLauncher, pharosOps, pharosProcess } from
 import type { NodeProfile } from "./node-profile.ts";
 
 /** Paths of a fake node's files, by profile. */
-export type FakePlaces = Readonly<{
+export type FakeLocations = Readonly<{
   workspace: string;
   profile: NodeProfile;
   binDirectory: string;
@@ -15,7 +15,7 @@ export type FakePlaces = Readonly<{
 }>;
 
 /** Locates the files of a fake node. */
-export function locateFakeNode(workspace: string, profile: NodeProfile): FakePlaces {
+export function locateFakeNode(workspace: string, profile: NodeProfile): FakeLocations {
   const binDirectory = join(workspace, "bin");
   const [opsDirectory, config, tool, node] =
     profile === "pharos"
@@ -27,7 +27,7 @@ export function locateFakeNode(workspace: string, profile: NodeProfile): FakePla
 
 /** Writes the workspace of a fake node: its configuration, programs and keys. `host` is the directory that simulates its machine. */
 export async function writeWorkspace(
-  { workspace, profile, binDirectory, configPath }: FakePlaces,
+  { workspace, profile, binDirectory, configPath }: FakeLocations,
   { config, port, host }: Readonly<{ config: string; port: number; host: string }>,
 ): Promise<void> {
   await mkdir(binDirectory);

@@ -4,7 +4,7 @@ import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import type { NodeDriver } from "../upkeep/drivers/driver.ts";
 import { createNodeProcesses } from "../upkeep/drivers/node-processes.ts";
 import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
-import { lookAtRpc } from "./ops-node.ts";
+import { checkRpc } from "./ops-node.ts";
 import { keepProgramOutput } from "./program-output.ts";
 
 /** Commands and limits of a driver for a test; unset ones have defaults. */
@@ -37,7 +37,7 @@ export async function buildOpsDriver({
     () => ({ directory, binDirectory: directory, start, passes }),
     {
       processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
-      look: () => lookAtRpc(httpUrl),
+      look: () => checkRpc(httpUrl),
       clock: systemClock,
       events,
       log: pino({ level: "silent" }),

@@ -100,7 +100,7 @@ export async function createOpsNode(
       const ops = spawn(join(binDirectory, "ops"), ["start"], { cwd: binDirectory, stdio: "ignore" });
       await once(ops, "exit");
       await readUntil(
-        async () => (await lookAtRpc(node.httpUrl)).failure,
+        async () => (await checkRpc(node.httpUrl)).failure,
         (failure) => failure === undefined,
       );
     },
@@ -108,7 +108,7 @@ export async function createOpsNode(
 }
 
 /** Checks the RPC once, like the health watch. */
-export async function lookAtRpc(url: string): Promise<NodeHealth> {
+export async function checkRpc(url: string): Promise<NodeHealth> {
   const call = createRpcClient({ url, timeoutMs: 1_000 }, { send: sendRequest });
   try {
     return { answers: 1, height: Number(await call("eth_blockNumber", [], new AbortController().signal)) };

@@ -18,7 +18,7 @@ import type { Condition, ConditionType } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { auditEvents } from "../upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "../upkeep/state/stored-event-log.ts";
-import { listenControl } from "../upkeep/control/listen-control.ts";
+import { listenForControl } from "../upkeep/control/listen-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
 import type { FakeNode } from "./fake-node.ts";
@@ -78,7 +78,7 @@ export async function runUpkeep(
   const dependencies = { log, metrics, clock, send: sendRequest, state, events, board, charts, health };
   const upkeep = startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });
   const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
-  const control = await listenControl(stateDirectory, upkeep.control, { log, mask: createMask() });
+  const control = await listenForControl(stateDirectory, upkeep.control, { log, mask: createMask() });
   const reason = async (type: ConditionType, wanted: string, withinMs = 40_000) => {
     const deadline = performance.now() + withinMs;
     for (;;) {

@@ -88,7 +88,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
 }
 
 /** Responses of every node, besides its height. */
-export const goodAnswers = {
+export const goodResponses = {
   eth_chainId: () => "0x688",
   web3_clientVersion: () => "node/v0.16.2",
   eth_syncing: () => false,

@@ -39,7 +39,7 @@ export function listNodeWarnings(before: NodeBefore | undefined, peers: number |
  * Explains why a node's version is not verified; `reported` is what the node itself reports. Returns undefined if it is verified, or if the
  * evidence is inconclusive. Pure.
  */
-export function findVersionDoubt(
+export function findVersionConcern(
   wanted: ProgramIdentity,
   { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
   { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
@@ -52,14 +52,14 @@ export function findVersionDoubt(
 }
 
 /** Explains why a node does not have the old data; returns undefined if it does, or if nothing is known about the data. Pure. */
-export function findDataDoubt({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
+export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
   return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
 }
 
 /** Explains why a height does not show that the node advances. `isIdle`: its chain has not produced a block for longer than usual. Pure. */
-export function findHeightDoubt(
+export function findHeightConcern(
   before: Pick<NodeBefore, "height">,
   height: number,
   isIdle: boolean,

@@ -8,12 +8,12 @@ export type NodeRpc = Readonly<{
 }>;
 
 /** A block requested by number; `unknown`: there was no usable response. */
-export type BlockLook = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
+export type BlockCheck = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
 /** Queries of a check of the node's data; undefined without a usable response. */
 export type DataRpc = Pick<NodeRpc, "peers"> &
   Readonly<{
-    findBlock: (number: number, signal: AbortSignal) => Promise<BlockLook>;
+    findBlock: (number: number, signal: AbortSignal) => Promise<BlockCheck>;
     isSyncing: (signal: AbortSignal) => Promise<boolean | undefined>;
   }>;
 
@@ -37,7 +37,7 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
       return undefined;
     }
   };
-  const findBlock = async (number: number, signal?: AbortSignal): Promise<BlockLook> => {
+  const findBlock = async (number: number, signal?: AbortSignal): Promise<BlockCheck> => {
     const found = await query(block.nullable(), "eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
     if (found === undefined) return { kind: "unknown" };
     return found === null ? { kind: "gone" } : { kind: "found", hash: found.hash };

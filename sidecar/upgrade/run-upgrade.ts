@@ -11,12 +11,12 @@ import {
  * Runs one stage. `amend` adds to the record, and resolves once that is on disk. `isResumed`: an earlier process exited during this stage.
  * A step that throws has failed.
  */
-export type StageStep<Upgrade> = (
+export type StageAction<Upgrade> = (
   upgrade: Upgrade,
   how: Readonly<{ amend: (facts: Partial<Upgrade>) => Promise<void>; isResumed: boolean }>,
 ) => Promise<StageOutcome>;
 
-export type StageSteps<Stage extends string, Upgrade> = Readonly<Record<Stage, StageStep<Upgrade>>>;
+export type StageSteps<Stage extends string, Upgrade> = Readonly<Record<Stage, StageAction<Upgrade>>>;
 
 export type RunUpgradeDependencies<Stage extends string, Upgrade extends Progress<Stage>> = Readonly<{
   route: Route<Stage, Upgrade>;
@@ -73,7 +73,7 @@ export async function runUpgrade<Stage extends string, Upgrade extends Progress<
   }
   return { record };
 
-  async function attempt(...[step, ...work]: [StageStep<Upgrade>, ...Parameters<StageStep<Upgrade>>]) {
+  async function attempt(...[step, ...work]: [StageAction<Upgrade>, ...Parameters<StageAction<Upgrade>>]) {
     try {
       return await step(...work);
     } catch (error) {

@@ -11,17 +11,17 @@ type ControlVerb = (typeof controlVerbs)[number];
 type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 
 /** Formats the exact command line for this deployment. */
-export type CommandWords = (command: AdvisedCommand) => string;
+export type CommandText = (command: AdvisedCommand) => string;
 
 /**
  * Creates the command formatter. Commands start with the deployment's prefix or, without one, with this program. They find the only sidecar
  * on this machine; with several, the command prints how to select each. A restore specifies the state, because the sidecar may have
  * stopped.
  */
-export function createCommandWords(
+export function createCommandText(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,
   stateDirectory: string,
-): CommandWords {
+): CommandText {
   return (command) => {
     if (commandPrefix !== undefined) return `${commandPrefix} ${command}`;
     const place = command === "restore --snapshot" ? ` --state-directory ${quoteShellWord(stateDirectory)}` : "";

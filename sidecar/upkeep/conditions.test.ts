@@ -3,7 +3,7 @@ import { resolveVersion } from "./version/version-resolution.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";
-import { deriveConditions, type ConditionWords, type Observations } from "./conditions.ts";
+import { deriveConditions, type ConditionText, type Observations } from "./conditions.ts";
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import { observeData } from "./corruption/data-observation.ts";
@@ -14,7 +14,7 @@ import type { UpgradeRecord } from "./state/upgrade-record.ts";
 import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion } from "./version/version-observation.ts";
 
-const words: ConditionWords = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
+const words: ConditionText = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
 
 const nothing: Observations = {
   state: observeState("/state").now(),

@@ -1,7 +1,7 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { deriveAdoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
-import type { CommandWords } from "./command-words.ts";
+import type { CommandText } from "./command-words.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 import { deriveDataConditions, type DataObservation } from "./corruption/data-observation.ts";
@@ -25,10 +25,10 @@ export type Observations = Readonly<{
 }>;
 
 /** Settings and commands used in the conditions' messages. */
-export type ConditionWords = Readonly<{
+export type ConditionText = Readonly<{
   mode: SidecarSettings["upkeep"]["mode"];
   driver: SidecarSettings["restart"]["driver"];
-  command: CommandWords;
+  command: CommandText;
 }>;
 
 /**
@@ -37,7 +37,7 @@ export type ConditionWords = Readonly<{
  */
 export function deriveConditions(
   seen: Observations,
-  { mode, driver, command }: ConditionWords,
+  { mode, driver, command }: ConditionText,
 ): readonly ConditionReport[] {
   return [
     ...deriveStateConditions(seen.state),

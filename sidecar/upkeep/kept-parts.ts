@@ -9,10 +9,10 @@ import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 
 /** Persistent parts of an upkeep: its state and the versions of node.conf, both on disk, and the rates of restarts, corrections and edits. */
-export type KeptParts = ReturnType<typeof openKeptParts>;
+export type StoredParts = ReturnType<typeof openStoredParts>;
 
 /** Opens the persistent parts in the state directory; calls `wake` when its file system recovers. */
-export function openKeptParts(
+export function openStoredParts(
   { upkeep, restart }: SidecarSettings,
   { state, clock, signal, wake }: Readonly<{ state: UpkeepState; clock: Clock; signal: AbortSignal; wake: () => void }>,
 ) {

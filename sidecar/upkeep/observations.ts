@@ -1,7 +1,7 @@
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { observeAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
-import type { CommandWords } from "./command-words.ts";
+import type { CommandText } from "./command-words.ts";
 import { deriveConditions } from "./conditions.ts";
 import { observeConfig, type ObservedConfig } from "./config/config-observation.ts";
 import { observeData, type ObservedData } from "./corruption/data-observation.ts";
@@ -34,7 +34,7 @@ export type Observations = Readonly<{
 export function observeAll(
   { directory, upgrade, dataEvidence }: UpkeepState,
   { upkeep, restart }: SidecarSettings,
-  command: CommandWords,
+  command: CommandText,
   board: ConditionBoard,
 ): Observations {
   const words = { mode: upkeep.mode, driver: restart.driver, command };

@@ -7,18 +7,18 @@ import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { explainIdle, type Authority } from "./adoption/authority.ts";
 import type { ClockThen } from "./clock-then.ts";
-import type { CommandWords } from "./command-words.ts";
+import type { CommandText } from "./command-words.ts";
 import { createConfigStep } from "./config/config-step.ts";
 import { watchData, type DataWatch } from "./corruption/watch-data.ts";
-import type { KeptParts } from "./kept-parts.ts";
+import type { StoredParts } from "./kept-parts.ts";
 import type { Observations } from "./observations.ts";
-import type { PassSteps } from "./pass.ts";
+import type { IterationSteps } from "./pass.ts";
 import { createPlanStep } from "./plan-step.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
 import type { MaintenanceWindow } from "./restart/maintenance-window.ts";
 import { createRestartStep } from "./restart/restart-step.ts";
 import type { VerificationDependencies } from "./restart/restart-verification.ts";
-import { lookAtState } from "./state/state-observation.ts";
+import { checkState } from "./state/state-observation.ts";
 import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
 import { checkUpgrade } from "./upgrade/check-upgrade.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
@@ -42,10 +42,10 @@ export type UpkeepCommon = Readonly<{
 export type StepParts = Readonly<{
   common: UpkeepCommon;
   node: UpkeepNode;
-  kept: KeptParts;
+  kept: StoredParts;
   authority: () => Authority;
   isRestarting: () => boolean;
-  command: CommandWords;
+  command: CommandText;
   metrics: UpkeepMetrics;
   charts: Charts;
   window: MaintenanceWindow;
@@ -55,7 +55,7 @@ export type StepParts = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
-export function createPassSteps(seen: Observations, parts: StepParts): PassSteps {
+export function createIterationSteps(seen: Observations, parts: StepParts): IterationSteps {
   const { common, node, kept, authority, isRestarting, command, metrics, clockThen, lastPush, window, finishes } =
     parts;
   const { settings } = common;
@@ -63,7 +63,7 @@ export function createPassSteps(seen: Observations, parts: StepParts): PassSteps
   const { state } = kept;
   const restarting = { ...common, ...node, ...kept, command, metrics, clockThen, lastPush, window, finishes };
   return {
-    state: { directory: state.directory, look: () => lookAtState(seen.config.now().goodNotKept, seen.state, kept) },
+    state: { directory: state.directory, look: () => checkState(seen.config.now().goodNotKept, seen.state, kept) },
     version: createVersionStep(seen.version, { ...common, ...node }),
     authority: { decide: authority, explainIdle: (now) => explainIdle(now, state) },
     config: createConfigStep(settings.upkeep, seen.config, {
@@ -85,7 +85,7 @@ export function createPassSteps(seen: Observations, parts: StepParts): PassSteps
 function createUpgradeStep(
   seen: Observations,
   { common, node, kept, authority, isRestarting, metrics, lastPush, finishes }: StepParts,
-): PassSteps["upgrade"] {
+): IterationSteps["upgrade"] {
   const checking = { ...common, ...node, ...kept, authority, isRestarting };
   return {
     apply: (allowed) =>
@@ -102,7 +102,7 @@ function createUpgradeStep(
 function createPruneStep(
   { prune }: Pick<Observations, "prune">,
   { common, node, metrics, charts, isRestarting }: StepParts,
-): PassSteps["prune"] {
+): IterationSteps["prune"] {
   const { settings, signal } = common;
   const { stalledAfterMs } = settings.prune;
   const dependencies = { ...common, ...node, metrics, charts };
@@ -113,7 +113,7 @@ function createPruneStep(
   };
 }
 
-function createDataStep(seen: Observations, { common, node, kept }: StepParts): PassSteps["data"] {
+function createDataStep(seen: Observations, { common, node, kept }: StepParts): IterationSteps["data"] {
   const watch: DataWatch = {};
   const dependencies = { ...common, ...node, ...kept };
   return { watch: () => watchData(watch, seen, dependencies) };

@@ -1,9 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import type { PassMetrics } from "./upkeep-metrics.ts";
+import type { IterationMetrics } from "./upkeep-metrics.ts";
 
 /** Reports the result of each iteration as a condition and a metric. */
-export type PassWatch = Readonly<{
+export type IterationWatch = Readonly<{
   made: () => void;
   failed: (error: unknown) => void;
   /** Reports that an iteration exceeds its time limit; `waitsFor` is its current step. */
@@ -14,10 +14,10 @@ export type PassWatch = Readonly<{
  * Sets the condition `Reconciling`: the conditions of the configuration, pruning and restarts are only as current as the last iteration.
  * Before the first one nothing is known.
  */
-export function watchPasses(
+export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
-  { board, clock, metrics }: Readonly<{ board: ConditionBoard; clock: Clock; metrics: PassMetrics }>,
-): PassWatch {
+  { board, clock, metrics }: Readonly<{ board: ConditionBoard; clock: Clock; metrics: IterationMetrics }>,
+): IterationWatch {
   const type = "Reconciling";
   let madeAtMs: number | undefined;
   let failedSinceMs: number | undefined;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigReading } from "./config/config-file.ts";
-import type { PassProgress, PassSteps } from "./pass.ts";
-import { runPass } from "./pass.ts";
+import type { IterationProgress, IterationSteps } from "./pass.ts";
+import { runIteration } from "./pass.ts";
 
 /** A pass with its steps, and the calls of the steps in order, with their arguments. */
 type Story = Readonly<{
-  steps: PassSteps;
-  progress: PassProgress;
+  steps: IterationSteps;
+  progress: IterationProgress;
   calls: readonly string[];
-  run: () => ReturnType<typeof runPass>;
+  run: () => ReturnType<typeof runIteration>;
   made: () => number;
 }>;
 
@@ -34,7 +34,7 @@ function runOver(found: Found = {}): Story {
   let made = 0;
   const note = (call: string) => void calls.push(call);
   const resolution = { disagreements: [], heard: [] };
-  const steps: PassSteps = {
+  const steps: IterationSteps = {
     state: { directory: "/state", look: async () => note("state") },
     version: async () => {
       note("version");
@@ -83,9 +83,9 @@ function runOver(found: Found = {}): Story {
       },
     },
   };
-  const progress: PassProgress = { step: "beginning", passed: false };
+  const progress: IterationProgress = { step: "beginning", passed: false };
   const watch = { made: () => (made += 1), failed: () => undefined, late: () => undefined };
-  return { steps, progress, calls, run: () => runPass(progress, steps, watch), made: () => made };
+  return { steps, progress, calls, run: () => runIteration(progress, steps, watch), made: () => made };
 }
 
 const untilJudged = ["forget", "state", "version", "read", "renew watch, first", "judge"];

@@ -1,13 +1,13 @@
 import type { Authority } from "./adoption/authority.ts";
 import type { ConfigStep } from "./config/config-step.ts";
-import type { PassWatch } from "./pass-watch.ts";
+import type { IterationWatch } from "./pass-watch.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { PlanStep } from "./plan-step.ts";
 import type { RestartStep } from "./restart/restart-step.ts";
 import type { VersionStep } from "./version/version-step.ts";
 
 /** Steps of an iteration, each created once with its dependencies; a step reads and records the observations of its noun. */
-export type PassSteps = Readonly<{
+export type IterationSteps = Readonly<{
   state: Readonly<{ directory: string; look: () => Promise<void> }>;
   version: VersionStep;
   authority: Readonly<{
@@ -26,7 +26,7 @@ export type PassSteps = Readonly<{
   data: Readonly<{ watch: () => number | undefined }>;
 }>;
 
-export type PassProgress = {
+export type IterationProgress = {
   /** Current step of the iteration, as in "reading node.conf". */
   step: string;
   /** Whether a full iteration has completed. */
@@ -34,10 +34,10 @@ export type PassProgress = {
 };
 
 /** Time until the next iteration, if it is needed before the periodic one. */
-export type PassResult = Readonly<{ wakeInMs?: number }>;
+export type IterationResult = Readonly<{ wakeInMs?: number }>;
 
 /** Interval between checks whether the node has reported its version, unless the loop is woken earlier. */
-const lookAgainMs = 1_000;
+const checkAgainMs = 1_000;
 
 /** Failed observation of node.conf, so that nothing that depends on it can be reported or done. */
 class NothingSeen extends Error {
@@ -50,14 +50,18 @@ class NothingSeen extends Error {
  *
  * @throws {NothingSeen} when node.conf's file system hangs.
  */
-export async function runPass(progress: PassProgress, steps: PassSteps, watch: PassWatch): Promise<PassResult> {
+export async function runIteration(
+  progress: IterationProgress,
+  steps: IterationSteps,
+  watch: IterationWatch,
+): Promise<IterationResult> {
   const { state, config, restart } = steps;
   const isFirst = !progress.passed;
   restart.forgetLook();
   progress.step = `looking at the state directory ${state.directory}`;
   await state.look();
   const followed = await steps.version();
-  if (followed === undefined) return { wakeInMs: lookAgainMs };
+  if (followed === undefined) return { wakeInMs: checkAgainMs };
   const { resolution, moved, doubtOfPlace } = followed;
   const { version } = resolution;
   const authority = steps.authority.decide();

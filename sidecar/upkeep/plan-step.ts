@@ -9,7 +9,7 @@ import type { ConfigReading } from "./config/config-file.ts";
 import type { ConfigVersions } from "./config/config-versions.ts";
 import { planWithEarlierValues } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
-import type { NodePlace } from "./config/node-place.ts";
+import type { NodeLocation } from "./config/node-place.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { NodeCli } from "./drivers/node-cli.ts";
 import { hashDesiredState, createDesiredState } from "./plan/desired-state.ts";
@@ -34,7 +34,7 @@ export type PlanStepDependencies = HoldDependencies &
   Readonly<{
     settings: SidecarSettings;
     state: Pick<UpkeepState, "adopted" | "identity" | "nodeHas" | "nodeValues">;
-    place: Pick<NodePlace, "layout" | "fileDeadline">;
+    place: Pick<NodeLocation, "layout" | "fileDeadline">;
     observer: Readonly<{ pruneInfo: () => PruneInfo | undefined; missing: () => string | undefined }>;
     nodeCli: NodeCli | undefined;
     versions: ConfigVersions;

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { waitForAbort } from "#daemon/process/stop-signal.ts";
 import { pause, pauseWhileRunning } from "#daemon/time.ts";
-import type { PassWatch } from "./pass-watch.ts";
+import type { IterationWatch } from "./pass-watch.ts";
 
 export type ReconcileLoopOptions = Readonly<{
   /** Max time between two iterations. */
@@ -13,7 +13,7 @@ export type ReconcileLoopOptions = Readonly<{
 
 export type ReconcileLoopDependencies = Readonly<{
   log: Logger;
-  watch: PassWatch;
+  watch: IterationWatch;
   /** Current step of the iteration, for the report of a hung one. */
   waitsFor: () => string;
 }>;

@@ -3,7 +3,7 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { restartCauses } from "./restart/restart-decision.ts";
 import type { UpgradeRecord } from "./state/upgrade-record.ts";
-import { controlVerbs, type CommandWords } from "./command-words.ts";
+import { controlVerbs, type CommandText } from "./command-words.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
@@ -18,7 +18,7 @@ export type UpkeepMetrics = Readonly<{
   upgraded: (end: UpgradeEnd) => void;
   restartsInLastHour: (count: number) => void;
   /** Publishes the commands that change this sidecar, so that an alert can show them. */
-  commands: (command: CommandWords) => void;
+  commands: (command: CommandText) => void;
   /** Publishes the result of the last query; undefined if there was none. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
@@ -83,13 +83,13 @@ function toNumber(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-export type PassMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
+export type IterationMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
 
 /**
  * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The last starts at 0, as
  * Prometheus's best practices advise for batch jobs: an upkeep that never completed an iteration must trigger the same alert.
  */
-export function createPassMetrics(registry: Registry): PassMetrics {
+export function createIterationMetrics(registry: Registry): IterationMetrics {
   const registers = [registry];
   const passes = new Counter({
     name: "gatehouse_reconciles_total",

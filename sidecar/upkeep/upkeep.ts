@@ -5,7 +5,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-then.ts";
-import { createCommandWords } from "./command-words.ts";
+import { createCommandText } from "./command-words.ts";
 import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
@@ -13,9 +13,9 @@ import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { findOpsPlace, type OpsPlace } from "./drivers/ops-place.ts";
+import { findOpsLocation, type OpsLocation } from "./drivers/ops-place.ts";
 import { judgeConfigured } from "./configured.ts";
-import { openKeptParts } from "./kept-parts.ts";
+import { openStoredParts } from "./kept-parts.ts";
 import { listRunning, observeAll, type Observations } from "./observations.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
@@ -23,10 +23,10 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { giveOwnNames } from "#node/own-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
-import { createPassMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
-import { watchPasses } from "./pass-watch.ts";
-import { runPass, type PassProgress, type PassSteps } from "./pass.ts";
-import { createPassSteps } from "./pass-steps.ts";
+import { createIterationMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
+import { watchIterations } from "./pass-watch.ts";
+import { runIteration, type IterationProgress, type IterationSteps } from "./pass.ts";
+import { createIterationSteps } from "./pass-steps.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
@@ -60,7 +60,7 @@ export type Upkeep = AsyncDisposable &
     /** Returns the directory of the node's data; undefined until node.conf or the settings specify it. */
     dataPath: () => string | undefined;
     /** Returns the node's family and the paths of its programs and node.conf. */
-    places: () => NodeLayout & Readonly<{ ops: OpsPlace }>;
+    places: () => NodeLayout & Readonly<{ ops: OpsLocation }>;
     /** Replaces file names in a value's texts with those of the node's own files. */
     giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Returns the number of restarts in the last hour, and the limit. */
@@ -86,7 +86,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const commits = () => listKnownCommits(settings, dependencies);
   const node = reachNode(settings, { ...dependencies, commits, stateDirectory: state.directory, signal, wake });
   const { place, observer } = node;
-  const command = createCommandWords(settings.upkeep, state.directory);
+  const command = createCommandText(settings.upkeep, state.directory);
   const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
@@ -98,11 +98,11 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
   const common = { settings, clock, log, events, health, signal, wake };
-  const kept = openKeptParts(settings, { state, clock, signal, wake });
-  const progress: PassProgress = { step: "beginning", passed: false };
+  const kept = openStoredParts(settings, { state, clock, signal, wake });
+  const progress: IterationProgress = { step: "beginning", passed: false };
   // The first iteration waits for the version reported by the RPC.
   void health.looked.then(wake);
-  const steps = createPassSteps(seen, {
+  const steps = createIterationSteps(seen, {
     common,
     node,
     kept,
@@ -127,7 +127,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     giveOwnNames: nameOwn,
     program: () => observer.version(),
     dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
-    places: () => ({ ...place.layout(), ops: findOpsPlace(settings, place.layout()) }),
+    places: () => ({ ...place.layout(), ops: findOpsLocation(settings, place.layout()) }),
     restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
@@ -173,8 +173,8 @@ function listFound({ adoption, config, restarts, upgrade }: Observations) {
 }
 
 function startPasses(
-  progress: PassProgress,
-  steps: PassSteps,
+  progress: IterationProgress,
+  steps: IterationSteps,
   {
     settings,
     board,
@@ -186,9 +186,9 @@ function startPasses(
     Readonly<{ settings: SidecarSettings; signal: AbortSignal }>,
 ): ReconcileLoop {
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
-  const watch = watchPasses({ deadlineMs }, { board, clock, metrics: createPassMetrics(metrics) });
+  const watch = watchIterations({ deadlineMs }, { board, clock, metrics: createIterationMetrics(metrics) });
   const waitsFor = () => progress.step;
-  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runPass(progress, steps, watch), {
+  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runIteration(progress, steps, watch), {
     log,
     watch,
     waitsFor,

@@ -6,7 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
@@ -31,7 +31,7 @@ export type VolumeWatchDependencies = Readonly<{
 
 const gibibyte = 2 ** 30;
 
-const watchedLook: WatchedLook = { what: "The look at the node's volume", types: ["VolumeSizeSufficient"] };
+const watchedLook: WatchedCheck = { what: "The look at the node's volume", types: ["VolumeSizeSufficient"] };
 
 /** Grows the claim of the node's volume when it fills up. Settles when the watch has stopped. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
@@ -83,7 +83,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   await poll(
     {
       name: "volume",
-      failed: (error) => reportFailedLook(watchedLook, error, board),
+      failed: (error) => reportFailedCheck(watchedLook, error, board),
       intervalMs: options.intervalMs,
       signal: options.signal,
     },

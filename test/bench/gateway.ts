@@ -11,7 +11,7 @@ import { measureChecks } from "./gateway/cost.ts";
 import { measureNodeCost } from "./gateway/node-cost.ts";
 import { measureMemoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
-import { measureStreamedAnswers } from "./gateway/stream.ts";
+import { measureStreamedResponses } from "./gateway/stream.ts";
 import { judge, print, formatVerdicts, type Figure } from "./gateway/table.ts";
 import { measureWebSocketClients } from "./gateway/websocket-clients.ts";
 import type { Measurement } from "./measurement.ts";
@@ -43,7 +43,7 @@ const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure
   ["large", () => passThrough("2 KB", 2_048, surroundings)],
   ["anvil", () => measureAgainstAnvil(surroundings)],
   ["batch", () => measureBatches(surroundings)],
-  ["stream", measureStreamedAnswers],
+  ["stream", measureStreamedResponses],
   ["cost", measureChecks],
   ["websocket", () => measureWebSocketClients(Number(values.clients))],
   ["node", measureNodeCost],

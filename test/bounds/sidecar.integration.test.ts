@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { isLong } from "../support/run-size.ts";
 import { keepPrinted } from "../support/node/settled-devnet.ts";
@@ -88,7 +88,7 @@ const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) =>
 
 it("what the page remembers", async () => {
   let isDown = false;
-  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight, eth_getBlockByNumber: head });
+  const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight, eth_getBlockByNumber: head });
   await using watched = await serveNode((request, response) =>
     isDown ? void request.socket.destroy() : answer(request, response),
   );

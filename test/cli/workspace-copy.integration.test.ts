@@ -19,7 +19,7 @@ import {
   copyWorkspace,
   discardWork,
   flushWorkspace,
-  lookAtWorkspace,
+  checkWorkspace,
   removeCopy,
   putWorkspaceBack,
   restoreWorkspace,
@@ -97,9 +97,9 @@ describe("the copy of a node's volume", () => {
     const aside = await contentOf(join(volume, ".gatehouse-upgrade", id));
     expect(aside.filter((line) => line.includes("ruined") || line.includes("/extra"))).toHaveLength(2);
     expect(aside.some((line) => line.startsWith("/copy"))).toBe(false);
-    expect((await lookAtWorkspace(volume)).leftovers).toEqual([id]);
+    expect((await checkWorkspace(volume)).leftovers).toEqual([id]);
     await discardWork(volume, id);
-    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+    expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
   test("leaves nothing behind where the new version was proved", async () => {
@@ -108,7 +108,7 @@ describe("the copy of a node's volume", () => {
     const after = await live();
     await removeCopy(volume, id);
     expect(await live()).toEqual(after);
-    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+    expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
   test("does not put back twice: what the old version has written since stays", async () => {
@@ -128,7 +128,7 @@ describe("the copy of a node's volume", () => {
 
   test("reports its size and node.conf before, and leaves no trace of looking", async () => {
     const names = await readdir(volume);
-    const { bytes, freeBytes, conf } = await lookAtWorkspace(volume);
+    const { bytes, freeBytes, conf } = await checkWorkspace(volume);
     expect(bytes).toBe("old blocks".length + "old index".length + '{ "of": "old" }'.length);
     expect(freeBytes).toBeGreaterThan(0);
     expect(Buffer.from(conf ?? "", "base64").toString()).toBe('{ "of": "old" }');
@@ -218,7 +218,7 @@ describe("a snapshot of a node's volume", () => {
     await restoreWorkspace(volume, id, snapshot);
     expect(await live()).toEqual(before);
     await removeCopy(volume, id);
-    expect((await lookAtWorkspace(volume)).leftovers).toEqual([]);
+    expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
   test("is not put back where it holds nothing: what stands there stays", async () => {

@@ -6,7 +6,7 @@ import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
   startFacilitator,
-  type FacilitatorPlace,
+  type FacilitatorLocation,
   type RunningFacilitator,
 } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-function place(ledger: string, env: Readonly<Record<string, string>>): FacilitatorPlace {
+function place(ledger: string, env: Readonly<Record<string, string>>): FacilitatorLocation {
   return { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env };
 }
 

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A node that answers storage reads with as many bytes as a test says, at little cost. */
-export type LargeAnswerNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
+export type LargeResponseNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
 
 type Request = Readonly<{ id: unknown; method: string }>;
 
@@ -15,7 +15,7 @@ const results: Readonly<Record<string, unknown>> = {
 };
 
 /** Starts it on a free port. Its chain stands still. */
-export async function startLargeAnswerNode(): Promise<LargeAnswerNode> {
+export async function startLargeResponseNode(): Promise<LargeResponseNode> {
   let filler = Buffer.alloc(0);
   const partsOf = ({ id, method }: Request): Buffer[] => {
     const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;

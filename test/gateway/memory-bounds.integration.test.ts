@@ -8,7 +8,7 @@ import { isLong } from "../support/run-size.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
-import { startLargeAnswerNode, type LargeAnswerNode } from "./large-answer-node.ts";
+import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-node.ts";
 
 /** Old space of the process's heap, and how much may be held for clients by it. */
 const heapMiB = 128;
@@ -33,7 +33,7 @@ const batch = (first: number) =>
   `[${Array.from({ length: batchCalls }, (_, at) => storage(at, first + at)).join(",")}]`;
 
 describe("the gateway in a process with little memory", () => {
-  let node: LargeAnswerNode;
+  let node: LargeResponseNode;
   let gateway: ServiceProcess;
   let url = "";
   let answerBytes = 0;
@@ -43,7 +43,7 @@ describe("the gateway in a process with little memory", () => {
   };
 
   beforeAll(async () => {
-    node = await startLargeAnswerNode();
+    node = await startLargeResponseNode();
     gateway = await startService("gateway", {
       NODE_OPTIONS: `--max-old-space-size=${heapMiB}`,
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import {
   answersRpc,
-  goodAnswers as good,
+  goodResponses as good,
   risingHeight as rising,
   serveNode as serve,
   watchNode as watch,

@@ -3,7 +3,7 @@ import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import {
   answersRpc,
-  goodAnswers as good,
+  goodResponses as good,
   risingHeight as rising,
   serveNode as serve,
   watchNode as watch,

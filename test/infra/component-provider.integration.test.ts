@@ -9,7 +9,7 @@ import {
   givenProvider,
   programUrn,
   startComponentEngine,
-  type AskedComponent,
+  type RequestedComponent,
   type ComponentEngine,
 } from "../support/pulumi/component-engine.ts";
 import { root } from "../style/rooms.ts";
@@ -44,7 +44,7 @@ let engine: ComponentEngine;
 const invalidArgument = 3;
 
 /** All that the plugin has against a component: its message, and each input with what is wrong. Nothing but the component itself is registered. */
-async function refusalOf(asked: AskedComponent): Promise<string> {
+async function refusalOf(asked: RequestedComponent): Promise<string> {
   const refused = await engine.construct(asked).then(
     () => {
       throw new Error("the component was made");

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import JSON5 from "json5";
 import { parse, parseAllDocuments } from "yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkBySchema, type Typed } from "#infra/testing/kubernetes-schema.ts";
+import { validateAgainstSchema, type Typed } from "#infra/testing/kubernetes-schema.ts";
 import {
   kustomizedStacks,
   renderObjects,
@@ -158,7 +158,7 @@ describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }
       expect(objects.length).toBeGreaterThan(25);
       // A Secret's values are kustomize's own work, which breaks base64 into lines; the API takes them, the schema does not.
       for (const object of objects.filter(({ kind }) => kind !== "Secret")) {
-        expect([object.kind, object.metadata.name, await checkBySchema(object)]).toEqual([
+        expect([object.kind, object.metadata.name, await validateAgainstSchema(object)]).toEqual([
           object.kind,
           object.metadata.name,
           [],

@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { renderPodRelabelling } from "#infra/observability/rule-files.ts";
 import { dockerAddresses } from "#infra/services/addresses.ts";
-import { buildBrought } from "#infra/services/brought-services.ts";
+import { buildBundled } from "#infra/services/brought-services.ts";
 import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
 import { filesDirectory } from "#infra/services/service-spec.ts";
 import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
@@ -34,7 +34,7 @@ function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   const restart = { driver: "docker", container: "gh-node", exec: "docker exec gh-sidecar" } as const;
   const args = stackArgs(config, { prefix: "gh", addresses: dockerAddresses, restart, secret });
   const facilitator = facilitatorSpec({ ...args.facilitator, replicas: { min: replicas, max: replicas } });
-  const built = buildBrought(args, [sidecarSpec(args.sidecar).spec, facilitator.spec]);
+  const built = buildBundled(args, [sidecarSpec(args.sidecar).spec, facilitator.spec]);
   return (name: WatcherName) => built[name]?.spec;
 }
 

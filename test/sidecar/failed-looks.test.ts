@@ -12,7 +12,7 @@ import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchDisk } from "#health/disk-watch.ts";
 import { createHealthMetrics } from "#health/health-metrics.ts";
 import { watchHealth } from "#health/health-watch.ts";
-import { unknownHealth, type NodeFacts } from "#health/node-health.ts";
+import { unknownHealth, type NodeInfo } from "#health/node-health.ts";
 import { createObservation } from "#health/observation.ts";
 import { watchReferences } from "#health/reference-watch.ts";
 import { watchWebSocket } from "#health/web-socket-watch.ts";
@@ -36,7 +36,7 @@ function createMeans() {
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const common = { log, metrics, clock: systemClock, events };
   const board = createConditionBoard(common);
-  return { ...common, board, facts: createObservation<NodeFacts>({}), signal: stopping.signal, stopping };
+  return { ...common, board, facts: createObservation<NodeInfo>({}), signal: stopping.signal, stopping };
 }
 
 type Means = ReturnType<typeof createMeans>;

@@ -15,7 +15,7 @@ import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
 import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
 import { strikingFaults } from "./faults/striking-faults.ts";
 import { refusals } from "./faults/refusals.ts";
-import { formatVerdict, expectVerdictWords } from "./faults/verdict-words.ts";
+import { formatVerdict, expectVerdictText } from "./faults/verdict-words.ts";
 
 const withinMs = generousMs;
 const isPossible = await mayMount();
@@ -93,7 +93,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
     shows,
     ({ verdict, conditions, readyz, metrics }) =>
       verdict.level === shown.verdict &&
-      beginsAs(expectVerdictWords(shown)).test(formatVerdict(verdict)) &&
+      beginsAs(expectVerdictText(shown)).test(formatVerdict(verdict)) &&
       readyz === shown.readyz &&
       // A call that was under way when the node died is reported first, in other words.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&

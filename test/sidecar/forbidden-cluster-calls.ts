@@ -88,7 +88,7 @@ export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
 }
 
 /** Makes each call, with an empty object where one is sent. Returns those that were answered with anything but 403. */
-export async function findNotRefused(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
+export async function findNotRejected(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
   const passed: string[] = [];
   for (const [method, path] of calls) {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";

@@ -17,7 +17,7 @@ import { applyStack, listPods } from "../support/kubernetes/apply-stack.ts";
 import type { ClusterObject } from "../support/kubernetes/cluster-client.ts";
 import { define, volumeSnapshots } from "../support/kubernetes/stand-in-definitions.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { listForbiddenToNode, listForbiddenToSnapshots, findNotRefused } from "./forbidden-cluster-calls.ts";
+import { listForbiddenToNode, listForbiddenToSnapshots, findNotRejected } from "./forbidden-cluster-calls.ts";
 
 const missing = explainMissingApiServer();
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
 
   it.each(["delete-pod", "signal"] as const)("refuse the node's account everything else (%s)", async (strategy) => {
     const node = await cluster.as(stacks[strategy], "node");
-    expect(await findNotRefused(node, listForbiddenToNode(stacks[strategy], strategy))).toEqual([]);
+    expect(await findNotRejected(node, listForbiddenToNode(stacks[strategy], strategy))).toEqual([]);
   });
 
   it("let the node's claim grow step by step to its ceiling, and nobody make it smaller", async () => {
@@ -186,6 +186,6 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
       ...[3, 4, 5].map((second) => `node-workspace-20261121t03000${second}z`),
     ]);
     const job = await cluster.as(stacks["delete-pod"], "volume-snapshot");
-    expect(await findNotRefused(job, listForbiddenToSnapshots(stacks["delete-pod"]))).toEqual([]);
+    expect(await findNotRejected(job, listForbiddenToSnapshots(stacks["delete-pod"]))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 import { startService } from "../support/service-process.ts";
@@ -63,7 +63,7 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
 /** A node that is well, and how often it was looked at. */
 async function serveCountedNode() {
   let looks = 0;
-  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+  const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   const node = await serveNode((request, response) => {
     looks += 1;
     return answer(request, response);
@@ -123,7 +123,7 @@ test.skipIf(nameServer === undefined)(
 test.skipIf(nameServer === undefined)(
   `a rate store whose name nobody resolves takes one of the threads that files are read in, however often it is tried${why}`,
   async () => {
-    const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+    const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
     await using node = await serveNode(answer);
     await using sidecar = await startSidecar({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,

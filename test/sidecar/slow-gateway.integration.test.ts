@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
 import { startRisingNode } from "../support/node/rising-node.ts";
 import { isLong } from "../support/run-size.ts";
@@ -106,7 +106,7 @@ test("a gateway whose node was away for longer is not to blame at the moment in 
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
   // Health checks are answered, and the gateway does not learn the head: no block is.
-  const answer = answersRpc({ ...goodAnswers, eth_blockNumber: risingHeight });
+  const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   await using rpc = await serveNode((request, response) =>
     isAway ? void response.destroy() : void answer(request, response),
   );

@@ -1,15 +1,15 @@
 import { request } from "undici";
 
 /** Answer of a JSON-RPC server to one call. */
-export type RpcAnswer<Result> = Readonly<{ result?: Result; error?: Readonly<{ code: number; message: string }> }>;
+export type RpcResponse<Result> = Readonly<{ result?: Result; error?: Readonly<{ code: number; message: string }> }>;
 
 /** Calls a method over HTTP POST. */
 export async function callRpc<Result>(
   url: string,
   method: string,
   params: readonly unknown[],
-): Promise<RpcAnswer<Result>> {
+): Promise<RpcResponse<Result>> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const answer = await request(url, { method: "POST", headers: { "content-type": "application/json" }, body });
-  return (await answer.body.json()) as RpcAnswer<Result>;
+  return (await answer.body.json()) as RpcResponse<Result>;
 }

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
 
 /** Port of a proxy on 127.0.0.1, the folder of its files, and the port that it passes connections or requests on to. */
-export type ProxyPlace = Readonly<{ folder: string; port: number; behindPort: string }>;
+export type ProxyLocation = Readonly<{ folder: string; port: number; behindPort: string }>;
 
 /** Starts a proxy. */
-export type StartProxy = (place: ProxyPlace) => Promise<BenchProcess>;
+export type StartProxy = (place: ProxyLocation) => Promise<BenchProcess>;
 
 /** Prepares an nginx that passes requests and WebSockets on, with these directives about headers. */
 export function prepareNginx(headers: string): StartProxy {

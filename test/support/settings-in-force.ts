@@ -24,6 +24,6 @@ export async function waitUntilInForce(
 }
 
 /** Waits until what stands in the settings file is refused; why it is. */
-export async function waitUntilRefused(service: Pick<ServiceProcess, "urls">, path: string): Promise<string> {
+export async function waitUntilRejected(service: Pick<ServiceProcess, "urls">, path: string): Promise<string> {
   return until("the settings are refused", generousMs, async () => (await readSettingsInForce(service, path))?.refused);
 }

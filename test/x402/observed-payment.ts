@@ -1,4 +1,4 @@
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import { hash } from "node:crypto";
 import { Registry } from "prom-client";
 import { pino } from "pino";
@@ -83,8 +83,8 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network, signer: `0x${"05".repeat(20)}`, schemes },
     { transfersFor, metrics: createFacilitatorMetrics([registry]) },
   );
-  const verified = await waitForAnswer(verify(request, {}));
-  const settling = await waitForAnswer(settle(request, {}));
+  const verified = await waitForResponse(verify(request, {}));
+  const settling = await waitForResponse(settle(request, {}));
   return { verified, settling, settled, counted: await listOutcomes(registry) };
 }
 
@@ -94,7 +94,7 @@ function describeSettlement({ id, asset, payer, payTo, amount, authorization, ca
   return { id, asset, payer, payTo, amount: String(amount), authorization: words, callData };
 }
 
-async function waitForAnswer(answer: Promise<object>): Promise<object> {
+async function waitForResponse(answer: Promise<object>): Promise<object> {
   try {
     return await answer;
   } catch (error) {
@@ -142,7 +142,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       facilitation,
       owners: createPaymentOwners(),
       onSettled: () => undefined,
-      unverified: new FairPlaces(1),
+      unverified: new FairSlots(1),
       responses: { hasRoom: () => true },
       // The recorded payments end five minutes after they were signed, and ask for one.
       clock: () => clock() + 240_000,

@@ -23,7 +23,7 @@ import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilit
 import { addPaidRoutes } from "#resource-server/http.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createClaimSearch } from "#resource-server/sale/guarded-sale.ts";
 import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
@@ -80,7 +80,7 @@ async function openShop(where: "over HTTP" | "in process") {
   const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...callInProcess(operations) };
   const ledger = resources.use(await openTestLedger());
   const owners = createPaymentOwners();
-  const unverified = new FairPlaces(10);
+  const unverified = new FairSlots(10);
   const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;

@@ -4,11 +4,11 @@ import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
-import type { WantedListener } from "../known-service.ts";
+import type { RequestedListener } from "../known-service.ts";
 
 const look = createFindings("ports");
 
-type Wanted = Readonly<{ listener: WantedListener; owner: InspectedService }>;
+type Wanted = Readonly<{ listener: RequestedListener; owner: InspectedService }>;
 
 /** Checks the services' ports: open while the service runs, free while it doesn't, and used by only one service. */
 export const portsCheck: Check = async ({ services }) => {

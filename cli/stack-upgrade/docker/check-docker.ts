@@ -4,7 +4,7 @@ import type { PlatformCheck } from "../stack-platform.ts";
 import { explainCopy, formatSize, listLeftovers, parseVolumeReport } from "../workspace-report.ts";
 import { buildNames } from "./docker-names.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
-import { formatDiscardCommand, lookAtVolume } from "./workspace-job.ts";
+import { formatDiscardCommand, checkVolume } from "./workspace-job.ts";
 
 /** A stack's containers, and the engine that runs them. */
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
@@ -56,7 +56,7 @@ function* findContainerProblems(
 
 async function checkData(place: DockerPlace & Readonly<{ toolImage: string }>, engine: Engine) {
   const { volume } = buildNames(place);
-  const found = parseVolumeReport(await lookAtVolume(place, { engine }), volume);
+  const found = parseVolumeReport(await checkVolume(place, { engine }), volume);
   const { bytes, freeBytes, clones, copies, conf } = found;
   const size = formatSize(bytes);
   const discard = (id: string) => formatDiscardCommand({ ...place, engine: place.address, id });

@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts";
 import type { PulumiCli } from "../pulumi/pulumi-cli.ts";
 import { PulumiError } from "../pulumi/pulumi-process.ts";
-import { formatClearCommand, type CommandPlace } from "../stack-commands.ts";
+import { formatClearCommand, type CommandLocation } from "../stack-commands.ts";
 
 /**
  * Explains how to clear Pulumi's warning about creations during which an update of this upgrade was killed: Pulumi keeps them until an
@@ -12,7 +12,7 @@ import { formatClearCommand, type CommandPlace } from "../stack-commands.ts";
  * @returns undefined if no creation of the upgrade is pending.
  */
 export async function describePendingCreations(
-  { names, ...place }: CommandPlace & Readonly<{ names: readonly string[] }>,
+  { names, ...place }: CommandLocation & Readonly<{ names: readonly string[] }>,
   { pulumi, engine }: Readonly<{ pulumi: Pick<PulumiCli, "readState">; engine: Pick<Engine, "inspect"> }>,
 ): Promise<string | undefined> {
   let state;

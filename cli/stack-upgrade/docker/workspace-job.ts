@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { ownerLabel, type Engine } from "./engine.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
-import { volumePlace, workspaceProgram } from "../workspace-report.ts";
+import { volumeLocation, workspaceProgram } from "../workspace-report.ts";
 import { buildNames } from "./docker-names.ts";
 
 /** Actions of a job on a node's volume. */
 export type WorkspaceAction = "copy" | "restore" | "remove" | "discard";
 
 /** A copy of the data, by id, on a stack's node volume. */
-export type WorkspacePlace = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
+export type WorkspaceLocation = Readonly<{ prefix: string; engine: string; toolImage: string; id: string }>;
 
 const lookMs = 300_000;
 
 /** Inspects the node's volume, even while another job uses it, and returns the job's output. */
-export function lookAtVolume(
-  { prefix, toolImage }: Pick<WorkspacePlace, "prefix" | "toolImage">,
+export function checkVolume(
+  { prefix, toolImage }: Pick<WorkspaceLocation, "prefix" | "toolImage">,
   { engine }: Readonly<{ engine: Engine }>,
 ): Promise<string> {
   const { look, volume } = buildNames({ prefix });
@@ -23,15 +23,15 @@ export function lookAtVolume(
     name: `${look}-${own}`,
     image: toolImage,
     labels: { "io.gatehouse.stack": prefix, [ownerLabel]: own },
-    command: [workspaceProgram, "look", volumePlace],
-    volumes: { [volumePlace]: volume },
+    command: [workspaceProgram, "look", volumeLocation],
+    volumes: { [volumeLocation]: volume },
     withinMs: lookMs,
   });
 }
 
 /** Runs a job on the node's volume in a separate container: one at a time, for one upgrade. */
 export async function runWorkspaceJob(
-  { prefix, toolImage, id }: Pick<WorkspacePlace, "prefix" | "toolImage" | "id">,
+  { prefix, toolImage, id }: Pick<WorkspaceLocation, "prefix" | "toolImage" | "id">,
   action: WorkspaceAction,
   { engine, withinMs }: Readonly<{ engine: Engine; withinMs: number }>,
 ): Promise<void> {
@@ -40,16 +40,16 @@ export async function runWorkspaceJob(
     name,
     image: toolImage,
     labels: { "io.gatehouse.stack": prefix, [ownerLabel]: id },
-    command: [workspaceProgram, action, volumePlace, id],
-    volumes: { [volumePlace]: volume },
+    command: [workspaceProgram, action, volumeLocation, id],
+    volumes: { [volumeLocation]: volume },
     withinMs,
   });
 }
 
 /** Formats the command that removes everything an upgrade left on the node's volume. Pure. */
-export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspacePlace): string {
+export function formatDiscardCommand({ prefix, engine, toolImage, id }: WorkspaceLocation): string {
   const { volume } = buildNames({ prefix });
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
-  const job = [toolImage, workspaceProgram, "discard", volumePlace, id];
-  return formatDockerCommand(engine, "run", ...options, `${volume}:${volumePlace}`, ...job);
+  const job = [toolImage, workspaceProgram, "discard", volumeLocation, id];
+  return formatDockerCommand(engine, "run", ...options, `${volume}:${volumeLocation}`, ...job);
 }

@@ -8,7 +8,7 @@ import { explainCopy, formatSize, listLeftovers, parseVolumeReport } from "../wo
 import { findClaim, listUpgradeSnapshots, type NodeClaim } from "./claim-snapshot.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { findMissingRights } from "./cluster-rights.ts";
-import { formatDiscardCommand, runWorkPod, type WorkPlace } from "./work-pod.ts";
+import { formatDiscardCommand, runWorkPod, type WorkLocation } from "./work-pod.ts";
 import { names, podFinalizer, snapshotGroup } from "./kubernetes-names.ts";
 import type { ScaleDependencies } from "./scale-node.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, type NodePod, type Workload } from "./workload.ts";
@@ -148,7 +148,7 @@ async function findDriverProblems(
 }
 
 async function checkData(
-  place: KubernetesPlace & WorkPlace,
+  place: KubernetesPlace & WorkLocation,
   dependencies: ScaleDependencies,
 ): Promise<Omit<PlatformCheck, "toolImage">> {
   let printed: string;

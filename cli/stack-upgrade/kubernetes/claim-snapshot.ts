@@ -3,7 +3,7 @@ import type { StackRecord } from "../stack-record.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
-import { lookAgainMs, type ScaleDependencies } from "./scale-node.ts";
+import { checkAgainMs, type ScaleDependencies } from "./scale-node.ts";
 
 const snapshotShape = z.object({
   metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
@@ -87,7 +87,7 @@ async function waitUntilReady(record: StackRecord, { cluster, clock, pause }: Sc
       const name = nameCopy(record);
       throw new ClusterError(`the VolumeSnapshot ${name} is not ready within ${nowMs - beganMs} ms${words}`, false);
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 

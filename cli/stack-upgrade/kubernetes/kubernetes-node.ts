@@ -7,7 +7,7 @@ import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
 import { ClusterError, type Cluster } from "./cluster.ts";
 import { formatLabelId, nameCopy, names } from "./kubernetes-names.ts";
 import { endNode, scaleDown, type ScaleDependencies } from "./scale-node.ts";
-import { runWorkPod, sourcePlace, type WorkPod } from "./work-pod.ts";
+import { runWorkPod, sourceLocation, type WorkPod } from "./work-pod.ts";
 import { findNodePod, identifyState, requireWorkload } from "./workload.ts";
 
 /** Time limits for flushing the data and removing leftovers of a restore. */
@@ -38,8 +38,8 @@ export function createKubernetesNode(
     },
     restoreData: async (record) => {
       await restoreClaim(record, cluster);
-      const source = { claim: nameCopy(record), place: sourcePlace };
-      const more = [record.id, sourcePlace];
+      const source = { claim: nameCopy(record), place: sourceLocation };
+      const more = [record.id, sourceLocation];
       await work(record, { action: "restore", more, source, withinMs: record.limits.copyMs });
     },
     // The new version's data remains, and the snapshot still has all of the old data.

@@ -13,7 +13,7 @@ export type ScaleDependencies = Readonly<{
 }>;
 
 /** Interval of polling the cluster. */
-export const lookAgainMs = 2_000;
+export const checkAgainMs = 2_000;
 /** Time beyond the node's grace period for the cluster to kill it and unmount its volumes. */
 const killMs = 120_000;
 /** Max attempts to change the list of field managers, which the cluster's controllers change too. */
@@ -123,7 +123,7 @@ async function waitForPod(
     if (clock.monotonicMs() >= untilMs) {
       throw new ClusterError(`the pod ${names.pod} ${why} within ${withinMs} ms; look at its events`, true);
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { StackRecord } from "../stack-record.ts";
-import { explainJobEnd, volumePlace, workspaceProgram } from "../workspace-report.ts";
+import { explainJobEnd, volumeLocation, workspaceProgram } from "../workspace-report.ts";
 import { ClusterError, type ClusterObject } from "./cluster.ts";
 import { names, upgradeLabel } from "./kubernetes-names.ts";
-import { lookAgainMs, type ScaleDependencies } from "./scale-node.ts";
+import { checkAgainMs, type ScaleDependencies } from "./scale-node.ts";
 import { findNodeUser, requireWorkload } from "./workload.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
@@ -22,7 +22,11 @@ export type WorkPod = Readonly<{
   withinMs: number;
 }>;
 
-export type WorkPlace = Readonly<{ prefix: string; toolImage: string; user: Readonly<{ uid: number; gid: number }> }>;
+export type WorkLocation = Readonly<{
+  prefix: string;
+  toolImage: string;
+  user: Readonly<{ uid: number; gid: number }>;
+}>;
 
 const waiting = z.object({ reason: z.string().optional(), message: z.string().optional() });
 
@@ -56,7 +60,7 @@ const removedWithinMs = 120_000;
 const graceSeconds = 10;
 
 /** Mount path of the claim that data is copied from. */
-export const sourcePlace = "/source";
+export const sourceLocation = "/source";
 
 /** Runs a program on the node's claim in a separate pod to completion, and removes the pod; returns the output. Only one pod per name runs at a time. */
 export async function runWorkPod(
@@ -97,7 +101,7 @@ async function makeWay({ name, owner }: WorkPod, { cluster, clock, pause }: Scal
     if (clock.monotonicMs() >= untilMs) {
       throw new ClusterError(`the pod ${name} of an earlier run is not gone within ${removedWithinMs} ms`, true);
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 
@@ -115,7 +119,7 @@ async function waitForEnd({ name, withinMs }: WorkPod, { cluster, clock, pause }
     if (clock.monotonicMs() >= untilMs) {
       throw new ClusterError(`${name} did not end within ${withinMs} ms, and was ended${explainWait(found)}`, false);
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 
@@ -131,7 +135,7 @@ function explainWait({ status }: Pod): string {
 }
 
 /** Builds a pod for namespaces with the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
-export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
+export function buildWorkPod(place: WorkLocation, pod: WorkPod): ClusterObject {
   const { prefix } = place;
   const labels = {
     "app.kubernetes.io/name": "gatehouse",
@@ -147,7 +151,7 @@ export function buildWorkPod(place: WorkPlace, pod: WorkPod): ClusterObject {
 }
 
 /** Builds the specification of such a pod. Pure. */
-export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkPod) {
+export function buildWorkSpec({ prefix, toolImage, user }: WorkLocation, pod: WorkPod) {
   const { source, onNodeOfPods, withinMs } = pod;
   const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };
   return {
@@ -169,7 +173,7 @@ export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkP
       {
         name: "work",
         image: toolImage,
-        command: ["node", workspaceProgram, pod.action, volumePlace, ...pod.more],
+        command: ["node", workspaceProgram, pod.action, volumeLocation, ...pod.more],
         securityContext: {
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -177,7 +181,7 @@ export function buildWorkSpec({ prefix, toolImage, user }: WorkPlace, pod: WorkP
         },
         resources: { limits: { cpu: "1", memory: "512Mi" }, requests: { cpu: "0.05", memory: "128Mi" } },
         volumeMounts: [
-          { name: "volume", mountPath: volumePlace },
+          { name: "volume", mountPath: volumeLocation },
           ...(source === undefined ? [] : [{ name: "source", mountPath: source.place, readOnly: true }]),
         ],
       },
@@ -197,7 +201,7 @@ function buildPodAffinity(matchLabels: Readonly<Record<string, string>>) {
 const withinMs = 600_000;
 
 /** Formats the command that removes everything an upgrade left on the node's claim. Pure. */
-export function formatDiscardCommand(target: KubernetesTarget, place: WorkPlace & Readonly<{ id: string }>): string {
+export function formatDiscardCommand(target: KubernetesTarget, place: WorkLocation & Readonly<{ id: string }>): string {
   const name = `${names.job}-discard`;
   const { id } = place;
   const spec = buildWorkSpec(place, { name, owner: id, action: "discard", more: [id], onNodeOfPods: true, withinMs });

@@ -25,7 +25,7 @@ export const systemProcesses: Processes = {
 const run = promisify(execFile);
 const psLimits = { timeout: 10_000, maxBuffer: 16_777_216 };
 const killedWithinMs = 10_000;
-const lookAgainMs = 50;
+const checkAgainMs = 50;
 
 type ProcessRow = Readonly<{ pid: number; parent: number; session?: number; start: string }>;
 
@@ -53,7 +53,7 @@ export async function endProcessTree(root: number): Promise<void> {
     const now = await Promise.all(tree.map(async ({ pid, start }) => (await readProcessStart(pid)) === start));
     return now.includes(true);
   };
-  await waitUntil(areThere, (there) => !there, { everyMs: lookAgainMs, withinMs: killedWithinMs });
+  await waitUntil(areThere, (there) => !there, { everyMs: checkAgainMs, withinMs: killedWithinMs });
 }
 
 /** Finds a process, its descendants, and orphaned processes of its session. Pure. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { explainOtherBackend, identifyBackend } from "./pulumi-backend.ts";
+import { explainBackendMismatch, identifyBackend } from "./pulumi-backend.ts";
 
 const cloud = identifyBackend("https://app.pulumi.com/ci-bot");
 const explain = (needed: string, found = "https://app.pulumi.com/alice") =>
-  explainOtherBackend(identifyBackend(needed), identifyBackend(found));
+  explainBackendMismatch(identifyBackend(needed), identifyBackend(found));
 
 describe("a backend of Pulumi", () => {
   it("is the same Pulumi Cloud whoever is logged in", () => {

@@ -28,7 +28,7 @@ export function identifyBackend(address: string): PulumiBackend {
 }
 
 /** Explains that Pulumi is logged in to the wrong backend, and how to fix it. Pure. */
-export function explainOtherBackend(needed: PulumiBackend, found: PulumiBackend): string {
+export function explainBackendMismatch(needed: PulumiBackend, found: PulumiBackend): string {
   const other = found.shown === needed.shown ? "the same with another user or other options" : found.shown;
   return `it was begun over ${needed.shown}, and Pulumi is logged in to ${other}: ${formatLogin(needed)}`;
 }

@@ -44,7 +44,7 @@ const wordsLength = 65_536;
  * healthy, which takes up to 300 seconds for a sidecar whose node is silent.
  */
 export const interruptMs = 420_000;
-const lookAgainMs = 250;
+const checkAgainMs = 250;
 const shownLines = 6;
 
 /** Shell that waits for the word `go`, then execs the program in its arguments; exits if its parent has exited. */
@@ -127,7 +127,7 @@ async function followToEnd(
       // Only once: on a second one, Pulumi exits without recording its changes.
       child.kill("SIGINT");
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type ClusterPatch,
 } from "../kubernetes/cluster.ts";
 import { podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
-import { describeClass, findObject, lookAtClaim } from "./world-objects.ts";
+import { describeClass, findObject, checkClaim } from "./world-objects.ts";
 import { names, startContainer, stopContainer, torn, type WorldParts } from "./world-state.ts";
 import type { TaskStep } from "./world-time.ts";
 
@@ -93,7 +93,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
     remove: (kind, name) => kills.change(() => removeObject(parts, kind, name)),
     readLogs: async (name) => {
       const job = state.jobs.get(name);
-      if (job?.action === "look") return JSON.stringify(lookAtClaim);
+      if (job?.action === "look") return JSON.stringify(checkClaim);
       return job?.task.failure() ?? "";
     },
     exec: () => Promise.reject(new ClusterError("nothing is queried in this world", false)),

@@ -9,7 +9,7 @@ import {
   type WorldParts,
   type WorldState,
 } from "./world-state.ts";
-import type { WorkspaceLook } from "../workspace-copy.ts";
+import type { WorkspaceCheck } from "../workspace-copy.ts";
 import type { TaskStep } from "./world-time.ts";
 
 /** Creates the engine of a world. Its jobs are separate containers. */
@@ -64,7 +64,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
       }
       const failure = task.failure();
       if (failure !== undefined) throw new EngineError(failure, false);
-      return action === "look" ? JSON.stringify(lookAtVolume(state)) : "";
+      return action === "look" ? JSON.stringify(checkVolume(state)) : "";
     },
   };
 }
@@ -114,7 +114,7 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
   ];
 }
 
-function lookAtVolume({ copy }: WorldState): WorkspaceLook {
+function checkVolume({ copy }: WorldState): WorkspaceCheck {
   const copies = copy === undefined ? [] : ["2027-01-05"];
   const conf = Buffer.from("{}").toString("base64");
   return { bytes: 1_000, freeBytes: 1_000_000, clones: true, leftovers: copies, copies, conf };

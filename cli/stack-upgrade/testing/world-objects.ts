@@ -1,11 +1,11 @@
 import type { ClusterKind } from "../kubernetes/cluster.ts";
 import { fieldManager } from "../kubernetes/kubectl.ts";
 import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
-import type { WorkspaceLook } from "../workspace-copy.ts";
+import type { WorkspaceCheck } from "../workspace-copy.ts";
 import { prefix, type ClusterState, type WorldParts, type WorldState } from "./world-state.ts";
 
 /** Output of a pod that inspects the claim. */
-export const lookAtClaim: WorkspaceLook = {
+export const checkClaim: WorkspaceCheck = {
   bytes: 1_000,
   freeBytes: 1_000_000,
   clones: false,

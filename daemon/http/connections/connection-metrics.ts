@@ -1,19 +1,19 @@
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-client";
 
 /** Reason for refusing a connection: the total limit, the address's limit, or the address's rate. */
-export type ConnectionRefusal = "full" | "address" | "rate";
+export type ConnectionRejection = "full" | "address" | "rate";
 
 /** Counters of connections refused, or closed to free slots for others. */
 export type ConnectionMetrics = Readonly<{
-  refused: (listener: string, reason: ConnectionRefusal) => void;
+  refused: (listener: string, reason: ConnectionRejection) => void;
   shed: (listener: string) => void;
 }>;
 
 /** Gauge values, read at each scrape. */
-export type ShownConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
+export type DisplayedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
 
 /** Creates the Prometheus metrics of connections. `process_open_fds` and `process_max_fds` cover descriptors of all kinds. */
-export function createConnectionMetrics(registry: Registry, { open, most }: ShownConnections): ConnectionMetrics {
+export function createConnectionMetrics(registry: Registry, { open, most }: DisplayedConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>
     new Gauge({ ...configuration, registers });

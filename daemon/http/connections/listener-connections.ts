@@ -2,9 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { toAddressKey } from "../proxies/client-address.ts";
 import { admitBefore, putBefore } from "../raw-connections.ts";
-import type { ConnectionMetrics, ConnectionRefusal } from "./connection-metrics.ts";
+import type { ConnectionMetrics, ConnectionRejection } from "./connection-metrics.ts";
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
-import { formatRefusal, refuseConnection } from "./refused-connection.ts";
+import { formatRejection, rejectConnection } from "./refused-connection.ts";
 
 /** Limits on a listener's connections within the process. */
 export type ListenerRoom = Readonly<{
@@ -31,15 +31,15 @@ const shedShare = 1 / 64;
 /** The same share for addresses over their share: a client that reopens closed connections at once makes others pay for each scan. */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
-const lookAgainMs = 100;
+const checkAgainMs = 100;
 /** Max connections closing or being refused at a time, taken from the reserve; beyond that they are closed without a response. */
 const leavingMost = 16;
 
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
 const deafMs = 2_000;
 
-const full = formatRefusal("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
-const addressFull = formatRefusal("429 Too Many Requests", "too many connections of this address; close some first", [
+const full = formatRejection("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
+const addressFull = formatRejection("429 Too Many Requests", "too many connections of this address; close some first", [
   "Retry-After: 1",
 ]);
 
@@ -119,7 +119,7 @@ export class ListenerConnections {
     const chosen = chooseToShed(this.#held.values(), { nowMs, most, mostOfGreedy, isOverShare });
     const hasShed = this.#shed(chosen, nowMs);
     if (hasShed) this.#room.wasFull();
-    else this.#nothingToShedUntilMs = nowMs + lookAgainMs;
+    else this.#nothingToShedUntilMs = nowMs + checkAgainMs;
     return hasShed;
   }
 
@@ -183,9 +183,9 @@ export class ListenerConnections {
     return chosen.length > 0;
   }
 
-  #refuse(socket: Socket, reason: ConnectionRefusal): void {
+  #refuse(socket: Socket, reason: ConnectionRejection): void {
     this.#room.metrics.refused(this.#room.name, reason);
-    if (this.#leave(socket)) refuseConnection(socket, reason === "full" ? full : addressFull);
+    if (this.#leave(socket)) rejectConnection(socket, reason === "full" ? full : addressFull);
   }
 
   /** Counts a departing connection until it is closed; false: too many are departing, and it was destroyed. */

@@ -1,10 +1,10 @@
 import { connect, createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { formatRefusal, refuseConnection } from "./refused-connection.ts";
+import { formatRejection, rejectConnection } from "./refused-connection.ts";
 
 test("a refused client is told why, and can't hold its connection by sending on or by leaving its own side open", async () => {
-  const refusal = formatRefusal("503 Service Unavailable", "too many");
-  const server = createServer({ allowHalfOpen: true }, (socket) => refuseConnection(socket, refusal));
+  const refusal = formatRejection("503 Service Unavailable", "too many");
+  const server = createServer({ allowHalfOpen: true }, (socket) => rejectConnection(socket, refusal));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true });

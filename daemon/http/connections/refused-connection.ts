@@ -10,7 +10,7 @@ export const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n
 export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /** Sends a refused connection its response, discards its input, and closes it soon, regardless of the client. */
-export function refuseConnection(socket: Socket, answer: string): void {
+export function rejectConnection(socket: Socket, answer: string): void {
   // Followed by "close".
   socket.on("error", () => socket.destroy());
   // Not the socket's `setTimeout`, which every byte from the client would reset.
@@ -21,7 +21,7 @@ export function refuseConnection(socket: Socket, answer: string): void {
 }
 
 /** Formats a plain-text response after which the connection closes; `headers` are complete lines. */
-export function formatRefusal(status: string, message: string, headers: readonly string[] = []): string {
+export function formatRejection(status: string, message: string, headers: readonly string[] = []): string {
   const lines = [
     `HTTP/1.1 ${status}`,
     "Content-Type: text/plain; charset=utf-8",

@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import type { z } from "zod";
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
-import { toGethHalt, readHalt, needsPlace } from "./evm-halt.ts";
-import { findHaltPlace } from "./halt-tracer.ts";
+import { toGethHalt, readHalt, needsSlot } from "./evm-halt.ts";
+import { findHaltLocation } from "./halt-tracer.ts";
 import type { Node } from "../method.ts";
 import type { callObject, stateBlock } from "../params.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
@@ -46,7 +46,7 @@ async function toHaltError(node: Node, error: unknown, chainCall: ChainCall): Pr
   const halt = readHalt(error);
   if (halt === undefined) return undefined;
   const { call, block, ...overrides } = chainCall;
-  const place = needsPlace(halt) ? await findHaltPlace(node, { call, block, overrides }) : undefined;
+  const place = needsSlot(halt) ? await findHaltLocation(node, { call, block, overrides }) : undefined;
   return new RpcError(errorCode.server, toGethHalt(halt, place));
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
-import { toGethHalt, readHalt, needsPlace, countStackItemsNeeded } from "./evm-halt.ts";
+import { toGethHalt, readHalt, needsSlot, countStackItemsNeeded } from "./evm-halt.ts";
 
 const add = { opcode: 0x01, stackItems: 0 };
 
@@ -19,12 +19,12 @@ test.each([
   ["Reverted", "execution reverted"],
   ["something new", "something new"],
 ])("%s is geth's %s", (halt, text) => {
-  expect(needsPlace(halt)).toBe(false);
+  expect(needsSlot(halt)).toBe(false);
   expect(toGethHalt(halt)).toBe(text);
 });
 
 test("underflow and unknown opcodes name the instruction, if it is known", () => {
-  expect(needsPlace("StackUnderflow")).toBe(true);
+  expect(needsSlot("StackUnderflow")).toBe(true);
   expect(toGethHalt("StackUnderflow", add)).toBe("stack underflow (0 <=> 2)");
   expect(toGethHalt("StackUnderflow")).toBe("stack underflow");
   expect(toGethHalt("OpcodeNotFound", { opcode: 0x0c, stackItems: 3 })).toBe("invalid opcode: opcode 0xc not defined");

@@ -1,21 +1,21 @@
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
 
 /** The instruction at which the EVM halted a call. */
-export type HaltPlace = Readonly<{ opcode: number; stackItems: number }>;
+export type HaltLocation = Readonly<{ opcode: number; stackItems: number }>;
 
 /** Max stack size before a push. */
 const stackLimit = 1_024;
 
 /** Text of a halt, or a function that adds the instruction to it. */
-type Halt = string | ((place: HaltPlace | undefined) => string);
+type Halt = string | ((place: HaltLocation | undefined) => string);
 
 const outOfGas = "out of gas";
 const writeProtection = "write protection";
 
-const invalidOpcode = (place: HaltPlace | undefined) =>
+const invalidOpcode = (place: HaltLocation | undefined) =>
   place === undefined ? "invalid opcode" : `invalid opcode: opcode 0x${place.opcode.toString(16)} not defined`;
 
-const stackUnderflow = (place: HaltPlace | undefined) =>
+const stackUnderflow = (place: HaltLocation | undefined) =>
   place === undefined
     ? "stack underflow"
     : `stack underflow (${place.stackItems} <=> ${countStackItemsNeeded(place.opcode)})`;
@@ -125,12 +125,12 @@ export function readHalt(error: unknown): string | undefined {
 }
 
 /** Checks whether geth's text for a halt contains the instruction, which the halt alone does not report. */
-export function needsPlace(halt: string): boolean {
+export function needsSlot(halt: string): boolean {
   return typeof byText.get(halt.toLowerCase()) === "function";
 }
 
 /** Converts the halt of a call or of a trace frame to geth's text. Passes an unknown text through. */
-export function toGethHalt(halt: string, place?: HaltPlace): string {
+export function toGethHalt(halt: string, place?: HaltLocation): string {
   const text = byText.get(halt.toLowerCase());
   if (text !== undefined) return typeof text === "string" ? text : text(place);
   return halt.toLowerCase().startsWith(outOfGas) ? outOfGas : halt;

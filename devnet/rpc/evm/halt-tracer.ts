@@ -1,5 +1,5 @@
 import { AnvilRequestError } from "../../anvil/anvil-request.ts";
-import { needsPlace, type HaltPlace, toGethHalt } from "./evm-halt.ts";
+import { needsSlot, type HaltLocation, toGethHalt } from "./evm-halt.ts";
 import type { Node } from "../method.ts";
 import { PrunedStateError } from "./pruned-state.ts";
 import type { CallFrame } from "./call-frame.ts";
@@ -39,13 +39,13 @@ type Rerun =
  * Finds the halting instructions of a run's frames, for the frames whose text contains it, in exit order. Returns an empty list if the run
  * is too long to trace or its state is pruned.
  */
-async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltPlace | undefined)[]> {
+async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltLocation | undefined)[]> {
   const failed = await runAgain(node, rerun);
-  return failed.filter(([error]) => needsPlace(readHaltName(error))).map(([, last]) => toPlace(last));
+  return failed.filter(([error]) => needsSlot(readHaltName(error))).map(([, last]) => toPlace(last));
 }
 
 /** Finds the instruction at which a run as a whole halted. */
-export async function findHaltPlace(node: Node, rerun: Rerun): Promise<HaltPlace | undefined> {
+export async function findHaltLocation(node: Node, rerun: Rerun): Promise<HaltLocation | undefined> {
   return (await findHaltPlaces(node, rerun)).at(-1);
 }
 
@@ -67,7 +67,7 @@ function readHaltName(error: string): string {
   return error.replace("execution halted: ", "");
 }
 
-function toPlace(last: FailedFrame[1]): HaltPlace | undefined {
+function toPlace(last: FailedFrame[1]): HaltLocation | undefined {
   return last === null ? undefined : { opcode: last[0], stackItems: last[1] };
 }
 
@@ -81,19 +81,19 @@ export async function withGethHalts(node: Node, frame: CallFrame, rerun: Rerun):
 }
 
 function countUnplaced({ error, calls = [] }: CallFrame): number {
-  const own = error !== undefined && needsPlace(error) ? 1 : 0;
+  const own = error !== undefined && needsSlot(error) ? 1 : 0;
   return calls.reduce((sum, call) => sum + countUnplaced(call), own);
 }
 
 /** Consumes `places` in the frames' exit order: inner frames before their caller. */
-function rewrite(outermost: CallFrame, places: readonly (HaltPlace | undefined)[]): CallFrame {
+function rewrite(outermost: CallFrame, places: readonly (HaltLocation | undefined)[]): CallFrame {
   let next = 0;
   const visit = (frame: CallFrame): CallFrame => {
     const calls = frame.calls?.map(visit);
     const { error } = frame;
     const inner = calls === undefined ? {} : { calls };
     if (error === undefined) return { ...frame, ...inner };
-    return { ...frame, ...inner, error: toGethHalt(error, needsPlace(error) ? places[next++] : undefined) };
+    return { ...frame, ...inner, error: toGethHalt(error, needsSlot(error) ? places[next++] : undefined) };
   };
   return visit(outermost);
 }

@@ -1,6 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Chain, Head, Receipt } from "../../chain/chain.ts";
-import type { FinishedSettlement, FinishedSettlements, LedgerPlace } from "../ledger/finished-settlements.ts";
+import type { FinishedSettlement, FinishedSettlements, LedgerLocation } from "../ledger/finished-settlements.ts";
 import { showsTransfer } from "../track/diagnosis.ts";
 
 /** Settlement that is in the ledger but not on the chain. */
@@ -49,12 +49,12 @@ const receiptsAtOnce = 20;
  * an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it that long.
  */
 export function createLedgerWalk({ finished, chain, clock }: WalkDependencies): LedgerWalk {
-  let reached: LedgerPlace | undefined;
+  let reached: LedgerLocation | undefined;
   let known: ReadonlyMap<Hex, Mismatch> = new Map();
   return {
     look: async () => {
       const atMs = clock();
-      const hour: LedgerPlace = { finishedAtMs: atMs - windowMs, id: "" };
+      const hour: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
       const from = reached === undefined || reached.finishedAtMs < hour.finishedAtMs ? hour : reached;
       const walked = await finished.settledAfter(from, atMs - settledLongEnoughMs, walkedMax);
       const again = [...known.values()].slice(0, againMax);

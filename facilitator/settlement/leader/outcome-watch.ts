@@ -4,12 +4,12 @@ import type { Recorded } from "../settlement.ts";
 import type { Requests } from "./requests.ts";
 
 /** Record of an ended settlement. */
-export type EndedRecord = Exclude<Recorded, { state: "begun" }>;
+export type CompletedRecord = Exclude<Recorded, { state: "begun" }>;
 
 /** Settlement awaited by a caller in this process. */
 export type Watched = Readonly<{
   /** Final record, or `gone` if it no longer exists. Never rejects. */
-  ended: Promise<EndedRecord | "gone">;
+  ended: Promise<CompletedRecord | "gone">;
   /** Its newest known transaction. */
   transaction: () => Hex | undefined;
   /** Stops waiting. */
@@ -27,8 +27,8 @@ export type OutcomeWatch = AsyncDisposable &
 type Entry = {
   waits: number;
   transaction: Hex | undefined;
-  end: (ended: EndedRecord | "gone") => void;
-  ended: Promise<EndedRecord | "gone">;
+  end: (ended: CompletedRecord | "gone") => void;
+  ended: Promise<CompletedRecord | "gone">;
 };
 
 type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random"> &
@@ -61,7 +61,7 @@ export function createOutcomeWatch(
   const openEntry = (id: Hex): Entry => {
     const known = entries.get(id);
     if (known !== undefined) return known;
-    const { promise: ended, resolve: end } = Promise.withResolvers<EndedRecord | "gone">();
+    const { promise: ended, resolve: end } = Promise.withResolvers<CompletedRecord | "gone">();
     const entry: Entry = { waits: 0, transaction: undefined, end, ended };
     entries.set(id, entry);
     return entry;

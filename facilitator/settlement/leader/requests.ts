@@ -28,7 +28,7 @@ export type LeaderRequests = Readonly<{
 }>;
 
 /** Dependencies of requests. `guard` runs first when a request is declined, which only the settling replica may do. */
-export type RequestsDependencies = Readonly<{
+export type RequestDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;
   guard: (connection: SqlConnection) => Promise<void>;
@@ -60,7 +60,7 @@ const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1,
 /** Creates the settlement requests of one chain. */
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
-  { store, clock, guard }: RequestsDependencies,
+  { store, clock, guard }: RequestDependencies,
 ): Requests & LeaderRequests {
   return {
     add: async (settlement) => {

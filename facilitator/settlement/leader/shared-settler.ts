@@ -1,17 +1,17 @@
 import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Refusal } from "#x402/reason.ts";
-import { FairPlaces } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-places.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import { refuseTime } from "../../payment/validity.ts";
+import { rejectTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
-import { acquireSettlementPlace, OverloadError } from "../settlement-bound.ts";
+import { acquireSettlementSlot, OverloadError } from "../settlement-bound.ts";
 import { nonceUsed, toSettlement, type Settler, type SettlerOptions, waitWithinReceiptTimeout } from "../settler.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { SettlingOptions } from "../settling.ts";
-import { type EndedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
+import { type CompletedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
@@ -36,16 +36,16 @@ export type SharedSettlerDependencies = Readonly<{
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;
-  const places = new FairPlaces(options.inFlightMax);
+  const places = new FairSlots(options.inFlightMax);
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
       if (watch.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
       let state = await onRecord(payment);
-      using _place = state === undefined ? acquireSettlementPlace(places, caller) : undefined;
+      using _place = state === undefined ? acquireSettlementSlot(places, caller) : undefined;
       if (state === undefined) {
-        const refusal = refuseTime(payment.authorization, clock()) ?? (await check(payment));
+        const refusal = rejectTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
           if (!(await requests.add(toSettlement(payment, caller.owner, clock())))) {
             return { state: "refused", refusal: nonceUsed };
@@ -77,7 +77,7 @@ async function waitFor(
   { id }: SignedPayment,
   options: SettlerOptions,
   { watch, ...wait }: SharedSettlerDependencies,
-): Promise<EndedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
+): Promise<CompletedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
   const watched = watch.watch(id);
   try {
     const ended = await waitWithinReceiptTimeout(watched.ended, options, wait);

@@ -7,12 +7,12 @@ import { toSettlement } from "./rows.ts";
 export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex; finishedAtMs: number }>;
 
 /** Position in the order in which settlements finished; within one millisecond they are ordered by id, and `""` sorts first. */
-export type LedgerPlace = Readonly<{ finishedAtMs: number; id: string }>;
+export type LedgerLocation = Readonly<{ finishedAtMs: number; id: string }>;
 
 /** Read-only access to the finished settlements of a ledger. */
 export type FinishedSettlements = Readonly<{
   /** Lists settlements finished after a position and before a time in milliseconds since 1970, oldest first. @throws {StoreError} */
-  settledAfter: (place: LedgerPlace, beforeMs: number, max: number) => Promise<readonly FinishedSettlement[]>;
+  settledAfter: (place: LedgerLocation, beforeMs: number, max: number) => Promise<readonly FinishedSettlement[]>;
 }>;
 
 // SQLite uses the partial index `settlement_finished` only if the query repeats the index's condition word for word, and prefers the

@@ -1,12 +1,12 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { refuseBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
+import { rejectBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
 /** Location of a ledger, and whether the facilitator's next process opens it while this one still uses it. */
-export type LedgerPlace = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
+export type LedgerLocation = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
   PostgresSettings;
 
 /** Store with the ledger's tables; `isShared` if other processes may use it as well. */
@@ -23,10 +23,10 @@ export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openLedgerStore(
-  { path, url, isHandedOver = false, ...limits }: LedgerPlace,
+  { path, url, isHandedOver = false, ...limits }: LedgerLocation,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<OpenStore> {
-  if (path !== undefined && url !== undefined) throw refuseBothLedgers(nameSetting("path"), nameSetting("url"));
+  if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
   if (url === undefined) {
     const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path"), rival: "the other facilitator" };
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };

@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createNonces } from "./nonces.ts";
+import { createNonceAllocator } from "./nonces.ts";
 
 test("nonces follow one another from the chain's next one", () => {
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   nonces.rebase(7);
   expect([nonces.acquire(), nonces.acquire(), nonces.acquire()]).toEqual([7, 8, 9]);
   expect(nonces.next()).toBe(10);
 });
 
 test("one that was given back is given out again, before later ones", () => {
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   nonces.rebase(7);
   for (let taken = 0; taken < 3; taken += 1) nonces.acquire();
   nonces.release(8);
@@ -18,7 +18,7 @@ test("one that was given back is given out again, before later ones", () => {
 });
 
 test("after a restart the nonces of journalled transactions are not given out", () => {
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   nonces.hold(7);
   nonces.hold(9);
   nonces.rebase(7);
@@ -26,7 +26,7 @@ test("after a restart the nonces of journalled transactions are not given out", 
 });
 
 test("what a pool counts stays held until the chain has it", () => {
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   for (const nonce of [5, 6, 7]) nonces.hold(nonce);
   nonces.startFrom(8);
   expect(nonces.acquire()).toBe(8);
@@ -35,7 +35,7 @@ test("what a pool counts stays held until the chain has it", () => {
 });
 
 test("a chain that went back starts over", () => {
-  const nonces = createNonces();
+  const nonces = createNonceAllocator();
   nonces.rebase(7);
   nonces.acquire();
   nonces.reset(3);
@@ -50,7 +50,7 @@ test("whatever happens, no nonce is given out that is held or gone", () => {
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const nonces = createNonces();
+      const nonces = createNonceAllocator();
       const held = new Set<number>();
       let floor = 0;
       for (const next of steps) {

@@ -22,7 +22,7 @@ export type Nonces = Readonly<{
 }>;
 
 /** Creates the nonces of an account that has sent no transactions. */
-export function createNonces(): Nonces {
+export function createNonceAllocator(): Nonces {
   const held = new Set<number>();
   let floor = 0;
   const next = () => {

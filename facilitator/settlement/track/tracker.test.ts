@@ -5,7 +5,7 @@ import { createGasLimits } from "../../chain/gas-limits.ts";
 import { encodeInteger } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightBook } from "../in-flight.ts";
-import { createNonces } from "../submit/nonces.ts";
+import { createNonceAllocator } from "../submit/nonces.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
 const lookEveryMs = 500;
@@ -41,7 +41,7 @@ function startLost() {
     book,
     signer: sampleAttempt.signer,
     ledger: {} as TrackerDependencies["ledger"],
-    nonces: createNonces(),
+    nonces: createNonceAllocator(),
     submitter: { submit: () => state.submits.push(state.nowMs - sampleMs), replace: () => undefined },
     monotonicMs: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
@@ -99,7 +99,7 @@ test("a node that fails while the ledger can't be written fails the look, and no
     book,
     signer: sampleAttempt.signer,
     ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],
-    nonces: createNonces(),
+    nonces: createNonceAllocator(),
     submitter: { submit: () => undefined, replace: () => undefined },
     monotonicMs: () => sampleMs,
     log: pino({ level: "silent" }),

@@ -1,7 +1,7 @@
-import type { AnswerFlow } from "../../answers/answer-sink.ts";
+import type { ResponseFlow } from "../../answers/answer-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
-import { createTextSink, type LongAnswer, type TextAnswer } from "../../answers/text-sink.ts";
-import { formatErrorAnswer } from "../../json-rpc/read-answer.ts";
+import { createTextSink, type LongResponse, type TextResponse } from "../../answers/text-sink.ts";
+import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
@@ -30,7 +30,7 @@ export function createClientCalls(
   { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
   { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
 ): ClientCalls {
-  const flows = new Set<AnswerFlow>();
+  const flows = new Set<ResponseFlow>();
   let underWay = 0;
   const reply = (answer: string | readonly Buffer[], afterReply: readonly (() => void)[]) => {
     underWay -= 1;
@@ -42,7 +42,7 @@ export function createClientCalls(
     underWay: () => underWay,
     handle: (message) => {
       const afterReply: (() => void)[] = [];
-      let flow: AnswerFlow | undefined;
+      let flow: ResponseFlow | undefined;
       let isDone = false;
       underWay += 1;
       const { limits } = policy().settings;
@@ -53,9 +53,9 @@ export function createClientCalls(
         if (flow !== undefined) flows.delete(flow);
         reply(answer, afterReply);
       };
-      const receive = (answer: TextAnswer | CollectionFailure) =>
+      const receive = (answer: TextResponse | CollectionFailure) =>
         done(typeof answer === "string" ? formatFailedAnswer(message, answer, limits) : answer.text);
-      const receiveLong = ({ parts }: LongAnswer) => done(parts);
+      const receiveLong = ({ parts }: LongResponse) => done(parts);
       const sink = createTextSink(computeAnswerBytes(message, limits), held, receive, receiveLong);
       const own = subscriptions.forMessage((run) => afterReply.push(run));
       flow = handle(message, { caller, memory: held, traceContext, subscriptions: own }, sink);
@@ -77,5 +77,5 @@ function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }:
 function formatFailedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
-  return formatErrorAnswer(id ?? "null", collectionErrors[reason]);
+  return formatErrorResponse(id ?? "null", collectionErrors[reason]);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { SubscriptionAnswer, Subscriptions } from "../../calls/call-context.ts";
+import type { SubscriptionResponse, Subscriptions } from "../../calls/call-context.ts";
 import { splitElements } from "../../json-rpc/read-object.ts";
 import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
 import { readFields, parseFlatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
@@ -38,7 +38,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   const ends = new Map<string, () => void>();
   const state = { pending: 0, isOver: false };
 
-  const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionAnswer> => {
+  const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionResponse> => {
     const canonical = formatCanonicalParams(params);
     if (canonical.kind !== "params") return canonical;
     if (ends.size + state.pending >= dependencies.limit()) {
@@ -71,7 +71,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
     });
     return { kind: "result", json: id };
   };
-  const unsubscribe = (params: string): SubscriptionAnswer => {
+  const unsubscribe = (params: string): SubscriptionResponse => {
     const [given] = parseParams(params);
     if (typeof given !== "string") return buildErrorAnswer(invalidParams("expected a subscription id"));
     const id = JSON.stringify(given.toLowerCase());
@@ -95,12 +95,12 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
   };
 }
 
-function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): SubscriptionAnswer {
+function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): SubscriptionResponse {
   return { kind: "error", error: rpcError };
 }
 
 /** Formats eth_subscribe parameters in a canonical form that equal subscriptions share. */
-function formatCanonicalParams(params: string): SubscriptionAnswer | Readonly<{ kind: "params"; json: string }> {
+function formatCanonicalParams(params: string): SubscriptionResponse | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);
   if (typeof type !== "string") return buildErrorAnswer(invalidParams("expected subscription name as first argument"));

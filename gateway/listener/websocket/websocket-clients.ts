@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
-import { httpErrors, tooManyWebSockets, refuseCredential } from "../http-errors.ts";
-import { refuseUpgrade } from "../http-refusals.ts";
+import { httpErrors, tooManyWebSockets, rejectCredential } from "../http-errors.ts";
+import { rejectUpgrade } from "../http-refusals.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
@@ -91,13 +91,13 @@ export function createWebSocketClients(
   };
   return {
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
-      if (identity.kind === "refused") return refuseUpgrade(request, refuseCredential(identity));
+      if (identity.kind === "refused") return rejectUpgrade(request, rejectCredential(identity));
       const { caller } = identity;
       const tier = dependencies.policy().tiers.get(caller.tierName) ?? fallbackTier;
       const refusal = findRefusal(caller, tier);
       if (refusal !== undefined) {
         dependencies.limited(refusal.limit, caller.tierName);
-        return refuseUpgrade(request, refusal.error);
+        return rejectUpgrade(request, refusal.error);
       }
       const connection = request.socket;
       const cut = () => connection.destroy();

@@ -9,13 +9,13 @@ const roomyEntries = 1_024;
 const roomyShare = 1 / 16;
 
 /** Limits of the cache. */
-export type AnswerCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
+export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
  * Read results by method and parameters: immutable ones, and those of the present head, which are all dropped when the head changes. Both
  * share one byte limit; the larger is evicted first, so that neither crowds out the other.
  */
-export type AnswerCache = Readonly<{
+export type ResponseCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
   /** Returns whether there may be a result whose key has this hash: if not, the key need not be built for a lookup. */
   mayHave: (hash: number, generation: number) => boolean;
@@ -39,7 +39,7 @@ export type AnswerCache = Readonly<{
   entries: () => number;
 }>;
 
-export function createAnswerCache(options: AnswerCacheOptions): AnswerCache {
+export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
   const ofHead = createSecondChanceStore();
   const forEver = createSecondChanceStore();
   const lately = createFrequencySketch();

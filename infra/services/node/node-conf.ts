@@ -10,7 +10,7 @@ import {
   workspaceDirectory,
 } from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
-import type { EntryPointPlaces, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
+import type { EntryPointLocations, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
 /** Values of a node's initial configuration. */
 export type NodeConfArgs = Readonly<{
@@ -28,7 +28,7 @@ export type NodeConfArgs = Readonly<{
 const [devnetFamily] = nodeFamilies;
 
 /** Location of the programs in a node's image, as the stack configures it. */
-export type ProgramPlace = Readonly<{
+export type ProgramLocation = Readonly<{
   /** Directory of the programs; default: according to the node's version. */
   binDirectory?: string | undefined;
   nodeDirectory?: string | undefined;
@@ -47,7 +47,7 @@ export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | 
 }
 
 /** Program location, family and files of a real node's workspace. */
-export type NodeWorkspace = ProgramPlace &
+export type NodeWorkspace = ProgramLocation &
   Readonly<{
     /** Default: the specification's. */
     family?: NodeFamily;
@@ -82,7 +82,7 @@ function buildEntryPoint(
   { image: { genesisMark }, programs: { tool } }: NodeFamily,
   conf: string,
   files: readonly PlacedFile[],
-): EntryPointPlaces {
+): EntryPointLocations {
   return {
     files,
     keyNames: Object.values(keyFiles),

@@ -63,7 +63,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
 }
 
 /** Warns about gaps in a stack's monitoring before deployment. */
-export function warnOfWatching(config: StackConfig): readonly ConfigProblem[] {
+export function warnAboutOwnWatchers(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
 

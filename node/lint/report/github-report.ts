@@ -1,6 +1,6 @@
 import { lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { findPlaceInRepository } from "./repository-place.ts";
+import { findLocationInRepository } from "./repository-place.ts";
 
 /**
  * Formats findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request (docs.github.com,
@@ -10,7 +10,7 @@ import { findPlaceInRepository } from "./repository-place.ts";
  */
 export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
   return files
-    .flatMap((file) => formatCommands(file, findPlaceInRepository(file.configPath, repository).path))
+    .flatMap((file) => formatCommands(file, findLocationInRepository(file.configPath, repository).path))
     .join("");
 }
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 export const standardInput = "-";
 
 /** Name of a file in a report for a forge. */
-export type RepositoryPlace = Readonly<{
+export type RepositoryLocation = Readonly<{
   /** Relative to the repository, with slashes, if the file is in it; else as given. */
   path: string;
   /** The path as a URI reference (RFC 3986): relative to the repository if `isRelative`, else a file URL. */
@@ -14,7 +14,7 @@ export type RepositoryPlace = Readonly<{
 }>;
 
 /** Names a file so that a forge finds it in its checkout, independent of the command's working directory. */
-export function findPlaceInRepository(configPath: string, repository: string): RepositoryPlace {
+export function findLocationInRepository(configPath: string, repository: string): RepositoryLocation {
   if (configPath === standardInput) return { path: "stdin", uri: "stdin", isRelative: true };
   const absolute = resolve(configPath);
   const inside = relative(repository, absolute);

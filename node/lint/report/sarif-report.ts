@@ -1,7 +1,7 @@
 import type { Location, Log, Notification, ReportingDescriptor, Result } from "sarif";
 import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { findPlaceInRepository } from "./repository-place.ts";
+import { findLocationInRepository } from "./repository-place.ts";
 
 /** Facts about the program that a SARIF log lists as its tool. */
 export type SarifOptions = Readonly<{
@@ -85,7 +85,7 @@ function buildResult(finding: LintFinding, file: LintedFile, options: SarifOptio
 }
 
 function buildLocation({ configPath }: LintedFile, { repository }: SarifOptions): Location {
-  const { uri, isRelative } = findPlaceInRepository(configPath, repository);
+  const { uri, isRelative } = findLocationInRepository(configPath, repository);
   // The consumer knows its checkout directory, which may be on another machine.
   const artifactLocation = isRelative ? { uri, uriBaseId: "%SRCROOT%" } : { uri };
   return { physicalLocation: { artifactLocation } };

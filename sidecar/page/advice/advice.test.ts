@@ -4,7 +4,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { createCommandWords } from "../../upkeep/command-words.ts";
+import { createCommandText } from "../../upkeep/command-words.ts";
 import { listSteps } from "./advice.ts";
 import { buildDeployment } from "./deployment.ts";
 import { readRunbooks, findRunbook } from "./runbooks.ts";
@@ -119,7 +119,7 @@ test.each(["Suspect", "Inconclusive"])("for data that are %s it has the whole co
   const last = (env: Readonly<Record<string, string>>) => {
     const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });
     const facts = { statusUrl: "http://127.0.0.1:9600", ops: undefined, configPath: undefined };
-    const command = createCommandWords(settings.upkeep, "/srv/my state");
+    const command = createCommandText(settings.upkeep, "/srv/my state");
     return listSteps(found, buildDeployment(settings, { ...facts, command, dataPath: undefined })).at(-1)?.command;
   };
   expect(last({})).toBe(`${formatOwnCommand()} restore --snapshot --state-directory '/srv/my state'`);

@@ -1,8 +1,8 @@
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { CommandWords } from "../../upkeep/command-words.ts";
-import type { OpsPlace } from "../../upkeep/drivers/ops-place.ts";
+import type { CommandText } from "../../upkeep/command-words.ts";
+import type { OpsLocation } from "../../upkeep/drivers/ops-place.ts";
 
 /** Commands to inspect and operate this node; absent where this deployment has none. */
 export type Deployment = Readonly<{
@@ -31,17 +31,17 @@ export type Deployment = Readonly<{
 }>;
 
 /** Facts besides the settings that the commands depend on. */
-export type DeploymentFacts = Readonly<{
-  command: CommandWords;
+export type DeploymentInfo = Readonly<{
+  command: CommandText;
   /** URL of the sidecar's listener. */
   statusUrl: string;
-  ops: OpsPlace | undefined;
+  ops: OpsLocation | undefined;
   configPath: string | undefined;
   dataPath: string | undefined;
 }>;
 
 /** Builds the commands for a deployment. Pure. */
-export function buildDeployment(settings: SidecarSettings, facts: DeploymentFacts): Deployment {
+export function buildDeployment(settings: SidecarSettings, facts: DeploymentInfo): Deployment {
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
@@ -65,7 +65,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentFact
 
 type DriverCommands = Pick<Deployment, "showProcess" | "showLog" | "start" | "showDisk">;
 
-function buildDriverCommands(settings: SidecarSettings, { ops, dataPath }: DeploymentFacts): DriverCommands {
+function buildDriverCommands(settings: SidecarSettings, { ops, dataPath }: DeploymentInfo): DriverCommands {
   switch (settings.restart.driver) {
     case "docker":
       return buildDockerCommands(settings.docker.container);

@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
@@ -48,7 +48,7 @@ const adoptedBy = {
 export function deriveAdoptionConditions(
   { plan, authority, adopted }: AdoptionObservation,
   mode: SidecarSettings["upkeep"]["mode"],
-  command: CommandWords,
+  command: CommandText,
 ): readonly ConditionReport[] {
   const type = "Adopted";
   if (plan === undefined || authority === undefined) return [];

@@ -33,7 +33,7 @@ export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): bo
 }
 
 /** Whether an upgrade is in progress, even if it hasn't touched the node yet. */
-export function isUpgradeUnderWay({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
+export function isUpgradeInFlight({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined;
 }

@@ -13,14 +13,14 @@ import {
   formatIdentity,
   listLayoutPaths,
   listPathsDirectories,
-  type ConfigPlace,
+  type ConfigLocation,
   type NodeIdentity,
 } from "../state/node-identity.ts";
 import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
 import { formatHolder, createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
 import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
-import { chooseStatePlace, mayWrite } from "../state/state-place.ts";
+import { chooseStateLocation, mayWrite } from "../state/state-place.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 export type ClaimDependencies = Readonly<{
@@ -54,7 +54,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   requireWorkspace(settings);
   const layout = resolveNodeLayout(settings.node);
   const { configPath } = layout;
-  const directory = chooseStatePlace(settings, configPath, { userStateDirectory, isWritable: mayWrite });
+  const directory = chooseStateLocation(settings, configPath, { userStateDirectory, isWritable: mayWrite });
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   const document = reading.ok ? reading.document : undefined;
   const found = identifyNode(settings, layout, document);
@@ -98,7 +98,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
 
 type Claim = Readonly<{
   settings: SidecarSettings;
-  layout: ConfigPlace;
+  layout: ConfigLocation;
   document: ConfigDocument | undefined;
   log: Logger;
 }>;

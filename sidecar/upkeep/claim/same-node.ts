@@ -4,7 +4,7 @@ import type { NodeHost, NodeIdentity } from "../state/node-identity.ts";
 export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf" | "host"; remembered: string }>;
 
 /** Facts that distinguish a moved node from a different one. */
-export type MoveFacts = Readonly<{
+export type MoveInfo = Readonly<{
   /** `upkeep.movedFrom`. */
   movedFrom: readonly string[];
   /** Paths of node.conf in this workspace, for every version's layout. */
@@ -21,7 +21,7 @@ export type MoveFacts = Readonly<{
 export function findNodeDifferences(
   remembered: NodeIdentity,
   found: NodeIdentity,
-  { movedFrom, layouts, isThere }: MoveFacts,
+  { movedFrom, layouts, isThere }: MoveInfo,
 ): readonly NodeDifference[] {
   const differences: NodeDifference[] = [];
   const note = (what: NodeDifference["what"], before: string) => {

@@ -6,7 +6,7 @@ import { deriveConfigCurrent } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
-import type { NodePlace } from "./node-place.ts";
+import type { NodeLocation } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
@@ -22,7 +22,7 @@ export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolea
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 export type ApplyConfigDependencies = Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
+  place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   state: Pick<UpkeepState, "nodeHas" | "auditedConfig">;
   rate: CorrectionRate;
@@ -116,7 +116,7 @@ function forgetWhatNodeHas(
 }
 
 export type CompareConfigDependencies = Readonly<{
-  place: Pick<NodePlace, "layout">;
+  place: Pick<NodeLocation, "layout">;
   versions: ConfigVersions;
   state: Pick<UpkeepState, "directory" | "nodeHas">;
   rate: CorrectionRate;

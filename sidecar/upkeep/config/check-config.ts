@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { isAnswering, type NodeFacts } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/node-health.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigReading } from "./config-file.ts";
@@ -9,7 +9,7 @@ import { locked } from "./config-conditions.ts";
 import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import type { NodePlace } from "./node-place.ts";
+import type { NodeLocation } from "./node-place.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import { reportEdit, type EditRate } from "./audited-config.ts";
 import { judgeRestorable } from "./restorable.ts";
@@ -39,13 +39,13 @@ export type CheckConfigOptions = Readonly<{
 }>;
 
 export type CheckConfigDependencies = Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
+  place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   state: Pick<
     UpkeepState,
     "atomically" | "directory" | "hold" | "nodeHas" | "nodeValues" | "restartInFlight" | "retry" | "auditedConfig"
   >;
-  health: Readonly<{ facts: () => NodeFacts }>;
+  health: Readonly<{ facts: () => NodeInfo }>;
   events: EventLog;
   edits: EditRate;
   metrics: Readonly<{ configValid: (isValid: boolean) => void }>;

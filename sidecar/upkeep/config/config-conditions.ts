@@ -1,13 +1,13 @@
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
 /** Derives the conditions of node.conf from the checks made so far. Pure. */
 export function deriveConfigConditions(
   { validity, comparison, otherWriter, corrected }: ConfigObservation,
-  command: CommandWords,
+  command: CommandText,
 ): readonly ConditionReport[] {
   return [
     ...(validity === undefined ? [] : [deriveConfigValid(validity)]),
@@ -72,7 +72,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
 function deriveSoleWriter(
   other: OtherWriter | "none",
   corrected: readonly string[],
-  command: CommandWords,
+  command: CommandText,
 ): ConditionReport<"SoleWriter"> {
   const type = "SoleWriter";
   if (other === "none") {

@@ -15,23 +15,23 @@ import { checkConfig, type CheckConfigDependencies, type Judgement } from "./che
 import type { ConfigReading } from "./config-file.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import { saveConfigBeforeEdit } from "./healthy-config.ts";
-import type { NodePlace } from "./node-place.ts";
+import type { NodeLocation } from "./node-place.ts";
 import { dirname } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { tidyAroundConfig } from "./config-writer.ts";
 
 /** Reading of node.conf, and the last audited content when the read started. */
-export type ConfigLook = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
+export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
 /** Reconcile steps for node.conf. */
 export type ConfigStep = Readonly<{
   path: () => string;
-  read: () => Promise<ConfigLook>;
+  read: () => Promise<ConfigCheck>;
   /** Renews the watch after a change without an event: it then watches a removed path, e.g. a deleted directory. */
   renewWatch: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
   /** Determines whether node.conf is usable. */
-  judge: (look: ConfigLook, authority: Authority) => Promise<Judgement>;
+  judge: (look: ConfigCheck, authority: Authority) => Promise<Judgement>;
   /** Removes leftovers of an earlier sidecar. */
   tidy: () => Promise<void>;
   /** Saves the content that node.conf had before an external change. */
@@ -52,7 +52,7 @@ export type ConfigStepDependencies = CheckConfigDependencies &
   CompareConfigDependencies &
   Parameters<typeof tidyConfig>[0] &
   Readonly<{
-    place: Pick<NodePlace, "layout" | "read" | "watch">;
+    place: Pick<NodeLocation, "layout" | "read" | "watch">;
     state: Pick<UpkeepState, "store">;
     clockThen: ClockThen;
     isRestarting: () => boolean;
@@ -101,7 +101,7 @@ async function tidyConfig({
   versions,
   log,
 }: Readonly<{
-  place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
+  place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
   versions: ConfigVersions;
   log: Logger;
 }>): Promise<void> {

@@ -11,7 +11,7 @@ import { nodeReleases, type NodeVersion } from "#node/versions.ts";
 import { readWithDeadline } from "./with-deadline.ts";
 
 /** Location of the node, with the watch on its configuration and the right to write it. */
-export type NodePlace = AsyncDisposable &
+export type NodeLocation = AsyncDisposable &
   Readonly<{
     layout: () => NodeLayout;
     lock: () => WriterLock;
@@ -41,7 +41,7 @@ export function findNode(
   settings: NodeLayoutSettings,
   { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
   { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
-): NodePlace {
+): NodeLocation {
   let layout = resolveNodeLayout(settings);
   let lock = createWriterLock(layout.configPath);
   const createDeadline = () =>

@@ -8,7 +8,7 @@ import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
 import { keepProgramOutput } from "../../testing/program-output.ts";
 import { createConfigVersions } from "./config-versions.ts";
-import { forgetRefusal, explainRefusedEdit } from "./refused-edit.ts";
+import { forgetRejection, explainRejectedEdit } from "./refused-edit.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 let directory: string;
@@ -48,7 +48,7 @@ async function judge(
   };
   const layout = resolveNodeLayout({ configPath });
   await using output = await keepProgramOutput();
-  return await explainRefusedEdit(reading, options, {
+  return await explainRejectedEdit(reading, options, {
     config,
     place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },
     versions: createConfigVersions(directory),
@@ -83,13 +83,13 @@ test("what the check refuses is requested again, ever more rarely, and passes on
 });
 
 test("the waits end at ten minutes, and a person's word cuts them short", async () => {
-  expect(forgetRefusal(config)).toBe(false);
+  expect(forgetRejection(config)).toBe(false);
   for (let count = 0; count < 8; count += 1) {
     const refusal = await judge("exit 1");
     nowMs += refusal?.wakeInMs ?? 0;
   }
   expect(await judge("exit 1")).toMatchObject({ wakeInMs: 600_000 });
-  expect(forgetRefusal(config)).toBe(true);
+  expect(forgetRejection(config)).toBe(true);
   expect(await judge("exit 0")).toBeUndefined();
 });
 

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { runLastingProcess } from "#daemon/process/lasting-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
@@ -15,7 +15,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import type { NodePlace } from "./node-place.ts";
+import type { NodeLocation } from "./node-place.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
@@ -43,11 +43,11 @@ export type EditOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-export type RefusedEditDependencies = Readonly<{
+export type RejectedEditDependencies = Readonly<{
   config: ObservedConfig;
   clock: Clock;
-  command: CommandWords;
-  place: Pick<NodePlace, "layout" | "keyDeadline">;
+  command: CommandText;
+  place: Pick<NodeLocation, "layout" | "keyDeadline">;
   versions: ConfigVersions;
   log: Logger;
   /** Files for the output of `restart.checkCommand`. */
@@ -58,7 +58,7 @@ export type RefusedEditDependencies = Readonly<{
  * Rejection of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: no fault is known, but the
  * edit can't be judged now.
  */
-export type EditRefusal = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
+export type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Delay before `restart.checkCommand` reruns on a rejected content, initial and max; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
@@ -71,11 +71,11 @@ type Fault = Readonly<{ id: string; words: string }>;
  * configuration doesn't have, a missing key file (if the sidecar can access the node's files), or a rejection by `restart.checkCommand`.
  * Undefined if there is no objection.
  */
-export async function explainRefusedEdit(
+export async function explainRejectedEdit(
   reading: UsableReading,
   options: EditOptions,
-  dependencies: RefusedEditDependencies,
-): Promise<EditRefusal | undefined> {
+  dependencies: RejectedEditDependencies,
+): Promise<EditRejection | undefined> {
   try {
     return await judgeEdit(reading, options, dependencies);
   } catch (error) {
@@ -88,8 +88,8 @@ export async function explainRefusedEdit(
 async function judgeEdit(
   reading: UsableReading,
   options: EditOptions,
-  dependencies: RefusedEditDependencies,
-): Promise<EditRefusal | undefined> {
+  dependencies: RejectedEditDependencies,
+): Promise<EditRejection | undefined> {
   const { version, seesFiles, urls } = options;
   const { layout, keyDeadline } = dependencies.place;
   const { configPath, pathsDirectory } = layout();
@@ -105,7 +105,7 @@ async function judgeEdit(
 async function findContentBefore(
   { contentHash }: UsableReading,
   { keptHash, beganBefore }: EditOptions,
-  { config, versions, log }: RefusedEditDependencies,
+  { config, versions, log }: RejectedEditDependencies,
 ): Promise<Uint8Array | undefined | "the same"> {
   if (keptHash === contentHash) return "the same";
   const healthy = await loadHealthyConfig({ versions, log });
@@ -117,7 +117,7 @@ async function findContentBefore(
 }
 
 type FaultOptions = Pick<EditOptions, "version" | "seesFiles" | "urls"> &
-  Pick<NodePlace, "keyDeadline"> &
+  Pick<NodeLocation, "keyDeadline"> &
   Readonly<{ configPath: string; pathsDirectory: string }>;
 
 async function findConfigFaults(
@@ -177,7 +177,7 @@ async function findMissingKeyFiles(
 }
 
 /** Forgets the rejection by `restart.checkCommand`, so that it reruns at once; false if there was none. */
-export function forgetRefusal(config: ObservedConfig): boolean {
+export function forgetRejection(config: ObservedConfig): boolean {
   if (config.now().checked?.refusal === undefined) return false;
   config.note({ checked: undefined });
   return true;
@@ -187,8 +187,8 @@ export function forgetRefusal(config: ObservedConfig): boolean {
 async function runCheckCommand(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, passes, signal }: EditOptions,
-  { config, place, clock, command, output }: RefusedEditDependencies,
-): Promise<EditRefusal | undefined> {
+  { config, place, clock, command, output }: RejectedEditDependencies,
+): Promise<EditRejection | undefined> {
   const [file, ...args] = checkCommand ?? [];
   if (file === undefined) return undefined;
   const { checked } = config.now();

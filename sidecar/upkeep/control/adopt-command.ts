@@ -2,7 +2,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { adoptAnswer, controlView, type ControlView } from "./control-answers.ts";
+import { adoptResponse, controlView, type ControlView } from "./control-answers.ts";
 
 /** Time in which a newly started sidecar checks its node once. */
 const planWithinMs = 30_000;
@@ -55,14 +55,14 @@ async function runForProgram(
 ): Promise<number> {
   const answer =
     yes && view.authority === "waits" && view.plan !== undefined
-      ? await requestControl(target, { path: "/adopt", body: { digest: view.plan.digest }, answer: adoptAnswer })
+      ? await requestControl(target, { path: "/adopt", body: { digest: view.plan.digest }, answer: adoptResponse })
       : { result: view.authority === "acts" ? "already" : view.authority, view };
   output.out(`${JSON.stringify(answer)}\n`);
   return answer.result === "adopted" || answer.result === "already" ? exitStatus.clean : exitStatus.error;
 }
 
 async function requestAdoption(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
-  const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptAnswer });
+  const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptResponse });
   if (result === "another") {
     output.error("adopt: the plan changed meanwhile; nothing was adopted. It is now:\n");
     output.out(formatPlanSteps(view));

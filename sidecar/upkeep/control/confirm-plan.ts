@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { upgradeAnswer, type UpgradeAnswer } from "./control-answers.ts";
+import { upgradeResponse, type UpgradeResponse } from "./control-answers.ts";
 import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 
 /** Consent to a plan. */
@@ -41,11 +41,11 @@ export async function confirmPlan(
   }
 }
 
-function requestPlan(target: ControlTarget, { command, body }: PlannedWork, digest?: string): Promise<UpgradeAnswer> {
+function requestPlan(target: ControlTarget, { command, body }: PlannedWork, digest?: string): Promise<UpgradeResponse> {
   return requestControl(target, {
     path: `/${command}`,
     body: { ...body, digest },
-    answer: upgradeAnswer,
+    answer: upgradeResponse,
     timeoutMs: checkWithinMs,
   });
 }

@@ -34,7 +34,7 @@ export const controlView = z.object({
 export type ControlView = Readonly<z.output<typeof controlView>>;
 
 /** Outcome of `resume`; `busy`: a rollback is in progress, which will set its pause again. */
-export const resumeAnswer = z.object({
+export const resumeResponse = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   /** Pause that was lifted, or is active. */
   hold: hold.optional(),
@@ -47,28 +47,28 @@ export const resumeAnswer = z.object({
   node: controlView.shape.node,
 });
 
-export type ResumeAnswer = Readonly<z.output<typeof resumeAnswer>>;
+export type ResumeResponse = Readonly<z.output<typeof resumeResponse>>;
 
 /** Outcome of a requested restart: `asked`, or why it isn't made. */
-export const restartAnswer = z.object({
+export const restartResponse = z.object({
   result: z.enum(restartRequestResults),
   /** Clause that describes what an `asked` restart waits for; absent if it starts at once, or from an older sidecar. */
   waitsFor: z.string().optional(),
   node: controlView.shape.node,
 });
 
-export type RestartAnswer = Readonly<z.output<typeof restartAnswer>>;
+export type RestartResponse = Readonly<z.output<typeof restartResponse>>;
 
 /** Request to adopt the plan that the operator has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
 /** Outcome of `adopt`; `another`: the plan differs from the one shown. */
-export const adoptAnswer = z.object({
+export const adoptResponse = z.object({
   result: z.enum(["adopted", "already", "another", "observes"]),
   view: controlView,
 });
 
-export type AdoptAnswer = Readonly<z.output<typeof adoptAnswer>>;
+export type AdoptResponse = Readonly<z.output<typeof adoptResponse>>;
 
 /** Request for an upgrade. Without `digest`, only returns the plan; with that plan's digest, starts the upgrade. */
 export const upgradeRequest = z.strictObject({
@@ -88,7 +88,7 @@ export const restoreRequest = z.strictObject({
 export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
 /** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan differs from the one shown. */
-export const upgradeAnswer = z.object({
+export const upgradeResponse = z.object({
   result: z.enum(["shown", "begun", "refused", "another"]),
   plan: z.object({
     from: z.string().optional(),
@@ -103,14 +103,14 @@ export const upgradeAnswer = z.object({
   beganMs: z.number().optional(),
 });
 
-export type UpgradeAnswer = Readonly<z.output<typeof upgradeAnswer>>;
+export type UpgradeResponse = Readonly<z.output<typeof upgradeResponse>>;
 
 /** Outcome of `upgrade --cancel`; `none`: there was nothing to cancel. */
-export const cancelAnswer = z.object({
+export const cancelResponse = z.object({
   result: z.enum(["withdrawn", "none"]),
   /** Description of the cancelled upgrade. */
   words: z.string().optional(),
   node: controlView.shape.node,
 });
 
-export type CancelAnswer = Readonly<z.output<typeof cancelAnswer>>;
+export type CancelResponse = Readonly<z.output<typeof cancelResponse>>;

@@ -1,8 +1,8 @@
 import { pause } from "#daemon/time.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
-import { controlView, type ControlView, type UpgradeAnswer } from "./control-answers.ts";
+import { controlView, type ControlView, type UpgradeResponse } from "./control-answers.ts";
 
-const lookAgainMs = 1_000;
+const checkAgainMs = 1_000;
 
 /** Time that the sidecar may be unreachable during an upgrade: it continues the upgrade at its next start. */
 const awayMs = 120_000;
@@ -30,7 +30,7 @@ export async function followUpgrade(
       ({ stage } = upgrade);
       if (upgrade.end !== undefined) return upgrade;
     }
-    await pause(lookAgainMs);
+    await pause(checkAgainMs);
   }
 }
 
@@ -50,7 +50,7 @@ async function lookAtUpgrade(
 }
 
 /** Formats a plan as text. Pure. */
-export function formatPlan({ plan, node }: UpgradeAnswer): string {
+export function formatPlan({ plan, node }: UpgradeResponse): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [
     `${node.words}: from ${from} to ${to}.`,

@@ -3,7 +3,7 @@ import { chmod } from "node:fs/promises";
 import { createAdaptorServer } from "@hono/node-server";
 import { Registry } from "prom-client";
 import { bearerAuth } from "hono/bearer-auth";
-import { beginListening } from "#daemon/http/listening-sockets.ts";
+import { startListening } from "#daemon/http/listening-sockets.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
@@ -21,7 +21,7 @@ const requestTimeoutMs = 5_000;
  * Serves a sidecar's control API on a Unix socket in its state directory, mode 0600: users who can't read the state can't change the node.
  * On a file system without sockets only the commands fail, not the sidecar, and the log reports it.
  */
-export async function listenControl(
+export async function listenForControl(
   stateDirectory: string,
   control: UpkeepControl,
   { log, mask }: Readonly<{ log: Logger; mask: Mask }>,
@@ -37,7 +37,7 @@ export async function listenControl(
   try {
     await prepareSocket(stateDirectory);
     const socket = resources.use(await findSocketPath(stateDirectory));
-    await beginListening(server, { path: socket.path });
+    await startListening(server, { path: socket.path });
     resources.defer(() => close(server));
     await chmod(place, 0o600);
   } catch (error) {

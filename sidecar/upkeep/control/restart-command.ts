@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
-import { controlView, restartAnswer, type ControlView, type RestartAnswer } from "./control-answers.ts";
+import { controlView, restartResponse, type ControlView, type RestartResponse } from "./control-answers.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 
@@ -43,8 +43,8 @@ export async function runRestartCommand(
   }
 }
 
-function requestRestart(target: ControlTarget): Promise<RestartAnswer> {
-  return requestControl(target, { path: "/restart", answer: restartAnswer });
+function requestRestart(target: ControlTarget): Promise<RestartResponse> {
+  return requestControl(target, { path: "/restart", answer: restartResponse });
 }
 
 function deriveExitStatus(result: string): number {
@@ -60,7 +60,7 @@ function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
 
 /** Explains why the sidecar rejected it, and the remedy. */
 function explainRefusal(
-  result: Exclude<RestartAnswer["result"], "asked">,
+  result: Exclude<RestartResponse["result"], "asked">,
   { hold }: ControlView,
   { typed = {} }: ControlTarget,
 ): string {

@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
-import { resumeAnswer } from "./control-answers.ts";
+import { resumeResponse } from "./control-answers.ts";
 
 /**
  * Has a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 when the
@@ -12,7 +12,7 @@ export async function runResumeCommand(
   { json }: Readonly<{ json: boolean }> = { json: false },
 ): Promise<number> {
   try {
-    const answer = await requestControl(target, { path: "/resume", answer: resumeAnswer });
+    const answer = await requestControl(target, { path: "/resume", answer: resumeResponse });
     const { result, hold, next, wasContested, asksAgain, node } = answer;
     if (json) {
       output.out(`${JSON.stringify(answer)}\n`);

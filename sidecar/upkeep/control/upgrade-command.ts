@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
-import { cancelAnswer, type UpgradeBody } from "./control-answers.ts";
+import { cancelResponse, type UpgradeBody } from "./control-answers.ts";
 
 /** Upgrade to request, and the consent. */
 export type UpgradeOptions = PlanAgreement &
@@ -29,7 +29,7 @@ export async function runCancelCommand(
   { json }: Readonly<{ json: boolean }> = { json: false },
 ): Promise<number> {
   try {
-    const answer = await requestControl(target, { path: "/upgrade/cancel", body: {}, answer: cancelAnswer });
+    const answer = await requestControl(target, { path: "/upgrade/cancel", body: {}, answer: cancelResponse });
     const { words, node } = answer;
     const said =
       words === undefined

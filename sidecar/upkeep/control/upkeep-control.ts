@@ -8,7 +8,7 @@ import { formatIdentity, identifyNode } from "../state/node-identity.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
-import { forgetRefusal } from "../config/refused-edit.ts";
+import { forgetRejection } from "../config/refused-edit.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
@@ -21,13 +21,13 @@ import {
 } from "../upgrade/begin-upgrade.ts";
 import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type {
-  AdoptAnswer,
-  CancelAnswer,
+  AdoptResponse,
+  CancelResponse,
   ControlView,
-  RestartAnswer,
+  RestartResponse,
   RestoreBody,
-  ResumeAnswer,
-  UpgradeAnswer,
+  ResumeResponse,
+  UpgradeResponse,
   UpgradeBody,
 } from "./control-answers.ts";
 
@@ -36,11 +36,11 @@ export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
     /** Lifts a pause, retries what failed, assumes that a competing writer of node.conf has stopped, and has a rejected edit judged again. */
-    resume: () => ResumeAnswer;
+    resume: () => ResumeResponse;
     /** Restarts the node like the sidecar's own restarts: verified, and rolled back if it doesn't recover. */
-    restart: () => RestartAnswer;
+    restart: () => RestartResponse;
     /** Lets the sidecar act on this node if its plan still has that digest. */
-    adopt: (digest: string) => AdoptAnswer;
+    adopt: (digest: string) => AdoptResponse;
   }>;
 
 /** Reconcile findings to show to the operator. */
@@ -89,11 +89,11 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       ...buildUpgradeView(seen.upgrade.now().record),
     };
   };
-  const resume = (): ResumeAnswer => {
+  const resume = (): ResumeResponse => {
     const before = buildHoldView();
     const wasContested = rate.contested() || rate.repeated() || rate.undoneByStart() !== undefined;
     rate.forget();
-    const asksAgain = forgetRefusal(seen.config);
+    const asksAgain = forgetRejection(seen.config);
     if (wasContested || asksAgain) wake();
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A rollback sets its pause first and again at its end: lifting it in between would have no lasting effect.
@@ -102,7 +102,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
-  const restart = (): RestartAnswer => {
+  const restart = (): RestartResponse => {
     const situation = {
       authority: decideAuthority(mode, state),
       isRestarting: seen.isRestarting(),
@@ -114,7 +114,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const waitsFor = explainWait(seen, state);
     return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
-  const adopt = (digest: string): AdoptAnswer => {
+  const adopt = (digest: string): AdoptResponse => {
     const authority = decideAuthority(mode, state);
     if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
     if (seen.plan()?.digest !== digest) return { result: "another", view: look() };
@@ -150,11 +150,11 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
 /** Requests to a running sidecar about its node's version and data. */
 type UpgradeControl = Readonly<{
   /** Plans an upgrade, or starts it if it still matches the plan shown. */
-  upgrade: (body: UpgradeBody) => Promise<UpgradeAnswer>;
+  upgrade: (body: UpgradeBody) => Promise<UpgradeResponse>;
   /** Plans a restore of the node's data, or starts it if it still matches the plan shown. */
-  restore: (body: RestoreBody) => Promise<UpgradeAnswer>;
+  restore: (body: RestoreBody) => Promise<UpgradeResponse>;
   /** Cancels an upgrade for which the node wasn't stopped yet. */
-  cancelUpgrade: () => CancelAnswer;
+  cancelUpgrade: () => CancelResponse;
 }>;
 
 /** Creates the control's upgrade requests; `node` identifies the node. */
@@ -166,11 +166,11 @@ function createUpgradeControl(
   return {
     upgrade: async (body) => {
       const answered = await requestUpgrade(body, seen, dependencies);
-      return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
+      return { ...answered, plan: answered.plan as UpgradeResponse["plan"], node: node() };
     },
     restore: async (body) => {
       const answered = await requestRestore(body, seen, dependencies);
-      return { ...answered, plan: answered.plan as UpgradeAnswer["plan"], node: node() };
+      return { ...answered, plan: answered.plan as UpgradeResponse["plan"], node: node() };
     },
     cancelUpgrade: () => {
       const withdrawn = cancelUpgrade(seen, dependencies);

@@ -1,12 +1,12 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandWords } from "../command-words.ts";
-import type { DataJudgement } from "./judge-data.ts";
+import type { CommandText } from "../command-words.ts";
+import type { DataAssessment } from "./judge-data.ts";
 
 /** Known state of the node's data. */
 export type DataObservation = Readonly<{
   /** Finding of the last check; undefined before the first one. */
-  found: DataJudgement | undefined;
+  found: DataAssessment | undefined;
   /** Failure of the last check, and the time of the next one (wall clock; absent until the failed one has ended); undefined if it didn't fail. */
   failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
   /** Check in progress. */
@@ -21,7 +21,7 @@ export function observeData(onChange?: () => void): ObservedData {
 }
 
 /** Reports evidence against the node's data. Pure. */
-export function deriveDataConditions(seen: DataObservation, command: CommandWords): readonly ConditionReport[] {
+export function deriveDataConditions(seen: DataObservation, command: CommandText): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found, command);
   const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
   return sound === undefined ? [] : [sound];
@@ -43,7 +43,7 @@ function deriveNotLooked(
   return { type: "DataIntact", status: "Unknown", reason: "NotInspected", message };
 }
 
-function deriveDataSound(judgement: DataJudgement, command: CommandWords): ConditionReport<"DataIntact"> {
+function deriveDataSound(judgement: DataAssessment, command: CommandText): ConditionReport<"DataIntact"> {
   const type = "DataIntact";
   const byHand = `If the node's log confirms it, restore them from a snapshot: ${command("restore --snapshot")}`;
   if (judgement.kind === "suspect") {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { NodeValues } from "#node/conf/node-values.ts";
 import { isKeyMissing } from "../config/key-files.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
 /** Facts about this machine, other than its data, that may prevent a node's start. */
-export type DataPlace = Readonly<{
+export type DataLocation = Readonly<{
   /** Inode of the data directory. */
   dataInode?: number | undefined;
   /** Reason why the data directory is unusable. */
@@ -26,11 +26,11 @@ export type DataPlace = Readonly<{
  *
  * @throws {HangingFileSystem} if the file system of the data or of a key hangs.
  */
-export async function lookAtPlace(
+export async function checkLocation(
   dataPath: string | undefined,
   values: NodeValues,
-  { dataDeadline, keyDeadline }: Pick<NodePlace, "dataDeadline" | "keyDeadline">,
-): Promise<DataPlace> {
+  { dataDeadline, keyDeadline }: Pick<NodeLocation, "dataDeadline" | "keyDeadline">,
+): Promise<DataLocation> {
   const keys = Object.entries(values).filter(([name]) => name.includes("secret_config"));
   const ports = Object.entries(values).filter(([name]) => name.endsWith("_port"));
   const missingKeys: string[] = [];
@@ -41,7 +41,7 @@ export async function lookAtPlace(
   return { ...common, ...(await dataDeadline.call(`looking at ${dataPath}`, () => lookAtDirectory(dataPath))) };
 }
 
-async function lookAtDirectory(dataPath: string): Promise<Pick<DataPlace, "dataInode" | "freeRatio" | "problem">> {
+async function lookAtDirectory(dataPath: string): Promise<Pick<DataLocation, "dataInode" | "freeRatio" | "problem">> {
   try {
     await access(dataPath, constants.R_OK | constants.W_OK | constants.X_OK);
     const { ino } = await stat(dataPath);

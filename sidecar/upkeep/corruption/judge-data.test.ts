@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
-import { judgeData, type DataJudgement, type DataLook } from "./judge-data.ts";
+import { judgeData, type DataAssessment, type DataCheck } from "./judge-data.ts";
 
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
 const hash = "0x55";
@@ -28,7 +28,7 @@ const ended: FailedStart = {
 const stood: FailedStart = { ...ended, kind: "stood", afterMs: undefined };
 
 /** A node that is down, of which nothing else is wrong. */
-const down: DataLook = {
+const down: DataCheck = {
   isAnswering: false,
   isWell: false,
   isExpectedChain: true,
@@ -48,7 +48,7 @@ const down: DataLook = {
 };
 
 /** A node that answers and advances. */
-const up: DataLook = {
+const up: DataCheck = {
   ...down,
   isAnswering: true,
   isWell: true,
@@ -60,14 +60,14 @@ const up: DataLook = {
   processes: [1],
 };
 
-const behind: DataLook = { ...up, isWell: false, height: 500, block: { kind: "gone" }, processes: [1] };
-const other: DataLook = { ...up, block: { kind: "found", hash: "0x66" }, references: [{ kind: "found", hash }] };
-const gone: DataLook = { ...other, block: { kind: "gone" } };
+const behind: DataCheck = { ...up, isWell: false, height: 500, block: { kind: "gone" }, processes: [1] };
+const other: DataCheck = { ...up, block: { kind: "found", hash: "0x66" }, references: [{ kind: "found", hash }] };
+const gone: DataCheck = { ...other, block: { kind: "gone" } };
 
-const judge = (look: DataLook, failedStarts: readonly FailedStart[] = [], more: Partial<DataEvidence> = {}) =>
+const judge = (look: DataCheck, failedStarts: readonly FailedStart[] = [], more: Partial<DataEvidence> = {}) =>
   judgeData({ mark, failedStarts, ...more }, look, { diskFreeRatio: 0.1 });
 
-const words = (judged: DataJudgement) => ("missing" in judged ? judged.missing.join("; ") : judged.kind);
+const words = (judged: DataAssessment) => ("missing" in judged ? judged.missing.join("; ") : judged.kind);
 
 describe("signs speak against the data", () => {
   test.each([

@@ -1,21 +1,21 @@
 import { settledBlocks } from "#node/settled-block.ts";
-import type { BlockLook } from "../../upgrade/node-rpc.ts";
+import type { BlockCheck } from "../../upgrade/node-rpc.ts";
 import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
-import type { DataPlace } from "./data-place.ts";
+import type { DataLocation } from "./data-place.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
 /** One check of a node for evidence against its data. */
-export type DataLook = Readonly<{
+export type DataCheck = Readonly<{
   isAnswering: boolean;
   /** Whether it responds on the expected chain, and its height advances or the chain has no block to produce. */
   isWell: boolean;
   isExpectedChain: boolean;
   height: number | undefined;
   /** Known block and the chain's first block, as the node has them now. */
-  block: BlockLook;
-  genesis: BlockLook;
+  block: BlockCheck;
+  genesis: BlockCheck;
   /** Known block according to the references; read only if the node's block is missing or different. */
-  references: readonly BlockLook[];
+  references: readonly BlockCheck[];
   referenceHeight: number | undefined;
   peers: number | undefined;
   isSyncing: boolean | undefined;
@@ -23,7 +23,7 @@ export type DataLook = Readonly<{
   processes: readonly number[];
   programs: string | undefined;
   programNames?: readonly string[] | undefined;
-  place: DataPlace;
+  place: DataLocation;
   /** Hashes of the current node.conf and of the one that the node last advanced with. */
   configHash: string | undefined;
   healthyHash: string | undefined;
@@ -34,7 +34,7 @@ export type DataLook = Readonly<{
 export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
 
 /** Judgement of the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
-export type DataJudgement = Readonly<
+export type DataAssessment = Readonly<
   | { kind: "sound" | "another-chain" }
   /** `why`: starts failed, but are no evidence about the data. */
   | { kind: "unknown"; why?: string }
@@ -53,7 +53,7 @@ const endsWithinMs = 120_000;
  * previous height; a block too deep for a reorganisation is replaced or missing. Each counts only once every other checkable cause is ruled
  * out; the judgement lists the checks still missing. A start that failed because a program is missing is no evidence. Pure.
  */
-export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLimits): DataJudgement {
+export function judgeData(evidence: DataEvidence, look: DataCheck, limits: DataLimits): DataAssessment {
   const { mark, failedStarts } = evidence;
   const { genesis } = look;
   const isOther = mark?.genesis !== undefined && genesis.kind === "found" && genesis.hash !== mark.genesis;
@@ -82,12 +82,12 @@ export function judgeData(evidence: DataEvidence, look: DataLook, limits: DataLi
   return look.isWell && holds ? { kind: "sound" } : { kind: "unknown" };
 }
 
-function judgeSigns(signs: readonly string[], missing: readonly string[]): DataJudgement {
+function judgeSigns(signs: readonly string[], missing: readonly string[]): DataAssessment {
   return missing.length === 0 ? { kind: "suspect", signs } : { kind: "doubt", signs, missing };
 }
 
 /** Lists the programs of the node's last run that are now missing or not executable. */
-function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataLook): readonly string[] {
+function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataCheck): readonly string[] {
   return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
 }
 
@@ -98,7 +98,7 @@ function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedSt
   return failedStarts.slice(failedStarts.findLastIndex((start) => start.kind !== kind) + 1);
 }
 
-function findFailedStarts(starts: readonly FailedStart[], { mark }: DataEvidence, look: DataLook): string | undefined {
+function findFailedStarts(starts: readonly FailedStart[], { mark }: DataEvidence, look: DataCheck): string | undefined {
   const last = starts.at(-1);
   if (last === undefined) return undefined;
   const count = starts.length === 1 ? "1 start" : `${starts.length} starts in a row`;
@@ -115,7 +115,7 @@ function findFailedStarts(starts: readonly FailedStart[], { mark }: DataEvidence
   return `the node stands at block ${height} after ${count}, and was at ${mark.height} before`;
 }
 
-function findOtherBlock({ mark }: DataEvidence, { height, block }: DataLook): string | undefined {
+function findOtherBlock({ mark }: DataEvidence, { height, block }: DataCheck): string | undefined {
   if (mark?.block === undefined) return undefined;
   const had = `block ${mark.block.number}, which had the hash ${mark.block.hash} at ${new Date(mark.atMs).toISOString()},`;
   const state = compareKnownBlock(mark.block, block, height);
@@ -123,7 +123,7 @@ function findOtherBlock({ mark }: DataEvidence, { height, block }: DataLook): st
   return state === "replaced" && block.kind === "found" ? `${had} has the hash ${block.hash}` : undefined;
 }
 
-function* listBlockDoubts({ mark }: DataEvidence, look: DataLook): Generator<string> {
+function* listBlockDoubts({ mark }: DataEvidence, look: DataCheck): Generator<string> {
   yield* listChainDoubts(look);
   if (mark?.genesis === undefined || look.genesis.kind !== "found")
     yield "that it is the same chain (the node does not return its first block)";
@@ -135,7 +135,7 @@ function* listBlockDoubts({ mark }: DataEvidence, look: DataLook): Generator<str
     yield "another node's word for the old hash (a reference has another block there, too)";
 }
 
-function* listStartDoubts(starts: readonly FailedStart[], look: DataLook): Generator<string> {
+function* listStartDoubts(starts: readonly FailedStart[], look: DataCheck): Generator<string> {
   const { healthyHash } = look;
   if (starts.some(({ configHash }) => healthyHash === undefined || configHash !== healthyHash))
     yield "that each of these starts was made with the node.conf that the node is known to have advanced with (RollbackReady)";
@@ -159,16 +159,16 @@ function* listStartDoubts(starts: readonly FailedStart[], look: DataLook): Gener
     yield "a chain that goes on (the references have no later block)";
 }
 
-function* listChainDoubts({ isExpectedChain }: DataLook): Generator<string> {
+function* listChainDoubts({ isExpectedChain }: DataCheck): Generator<string> {
   if (!isExpectedChain) yield "that it is the expected chain (ChainIdMatches)";
 }
 
-function* listSyncDoubts({ isSyncing }: DataLook): Generator<string> {
+function* listSyncDoubts({ isSyncing }: DataCheck): Generator<string> {
   if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
 }
 
 /** Lists what is missing to rule out causes other than the data, for any sign. */
-function* listCommonDoubts({ mark }: DataEvidence, look: DataLook, { diskFreeRatio }: DataLimits): Generator<string> {
+function* listCommonDoubts({ mark }: DataEvidence, look: DataCheck, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
   if (isStranded) yield "an end of the upgrade that is stranded (UpgradeVerified)";
   if (healthyHash === undefined || configHash !== healthyHash)

@@ -1,5 +1,5 @@
 import type { KnownBlock } from "../state/data-evidence.ts";
-import type { BlockLook } from "../../upgrade/node-rpc.ts";
+import type { BlockCheck } from "../../upgrade/node-rpc.ts";
 
 /**
  * Depth below the head that no node prunes; the reserved window of the specification's `PruneInfo` is 100,000. A node may pass that while
@@ -15,14 +15,14 @@ const unprunedBlocks = 10_000;
 export type KnownBlockState = "same" | "replaced" | "missing" | "pruned" | "unknown";
 
 /** Compares a known block with a node's current block of that number, at the node's height. */
-export function compareKnownBlock(known: KnownBlock, now: BlockLook, height: number | undefined): KnownBlockState {
+export function compareKnownBlock(known: KnownBlock, now: BlockCheck, height: number | undefined): KnownBlockState {
   if (now.kind === "found") return now.hash === known.hash ? "same" : "replaced";
   if (now.kind === "unknown" || height === undefined || height < known.number) return "unknown";
   return height - known.number > unprunedBlocks ? "pruned" : "missing";
 }
 
 /** Whether a node has a known block, as far as can be expected. */
-export function hasKnownBlock(known: KnownBlock, now: BlockLook, height: number | undefined): boolean {
+export function hasKnownBlock(known: KnownBlock, now: BlockCheck, height: number | undefined): boolean {
   const state = compareKnownBlock(known, now, height);
   return state === "same" || state === "pruned";
 }

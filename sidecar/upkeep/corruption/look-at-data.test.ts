@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
-import { unknownHealth, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
+import { unknownHealth, type NodeInfo, type NodeHealth } from "#health/node-health.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { lookAtData } from "./look-at-data.ts";
 
-const well: NodeFacts = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
+const well: NodeInfo = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
 
 /** A look at a node that answered when it began, and whose process is not seen; `then`: how the node answers when that is found. */
 async function lookWithoutProcess(then: NodeHealth) {

@@ -4,21 +4,21 @@ import { readNodeValues } from "#node/conf/node-values.ts";
 import { findSettledBlock } from "#node/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { PortHolders } from "../upgrade/node-power.ts";
-import type { BlockLook, DataRpc } from "../../upgrade/node-rpc.ts";
+import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { listPrograms, lookAtPlace } from "./data-place.ts";
-import type { DataLook } from "./judge-data.ts";
+import { listPrograms, checkLocation } from "./data-place.ts";
+import type { DataCheck } from "./judge-data.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-export type LookAtDataDependencies = Readonly<{
+export type CheckDataDependencies = Readonly<{
   settings: SidecarSettings;
-  place: Pick<NodePlace, "layout" | "read" | "fileDeadline" | "dataDeadline" | "keyDeadline">;
+  place: Pick<NodeLocation, "layout" | "read" | "fileDeadline" | "dataDeadline" | "keyDeadline">;
   driver: NodeDriver | undefined;
   health: Pick<HealthWatch, "current" | "facts" | "look">;
   rpc: DataRpc;
@@ -31,16 +31,16 @@ export type LookAtDataDependencies = Readonly<{
 }>;
 
 /** Check result and the node's process; the next mark is made of both. */
-export type DataFound = Readonly<{ look: DataLook; process: ProcessMark | undefined }>;
+export type DataFound = Readonly<{ look: DataCheck; process: ProcessMark | undefined }>;
 
-const unknown: BlockLook = { kind: "unknown" };
+const unknown: BlockCheck = { kind: "unknown" };
 
 /**
  * Checks a node, its data and other possible faults. Changes nothing.
  *
  * @throws {HangingFileSystem} if the file system of its data, a key or its programs hangs.
  */
-export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDataDependencies): Promise<DataFound> {
+export async function lookAtData({ mark }: DataEvidence, dependencies: CheckDataDependencies): Promise<DataFound> {
   const { health, rpc, driver, state, signal } = dependencies;
   // First, because a node with a hung disk may leave every call without a response.
   const { reading, found, programs } = await lookAround(dependencies);
@@ -86,24 +86,24 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: LookAtDat
 /** Reads a block that the node lacks or has replaced from the references. */
 function compareElsewhere(
   known: KnownBlock,
-  block: BlockLook,
+  block: BlockCheck,
   height: number | undefined,
-  { references, signal }: Pick<LookAtDataDependencies, "references" | "signal">,
-): readonly Promise<BlockLook>[] {
+  { references, signal }: Pick<CheckDataDependencies, "references" | "signal">,
+): readonly Promise<BlockCheck>[] {
   const state = compareKnownBlock(known, block, height);
   return state === "replaced" || state === "missing"
     ? references.map((each) => each.findBlock(known.number, signal))
     : [];
 }
 
-async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "place" | "settings">) {
+async function lookAround({ place, settings }: Pick<CheckDataDependencies, "place" | "settings">) {
   const { pathsDirectory } = place.layout();
   const reading: ConfigReading = await place.read();
   const dataPath = reading.ok
     ? findDataPath(settings.node.dataPath, pathsDirectory, reading.document.value)
     : settings.node.dataPath;
   const values = reading.ok ? readNodeValues(reading.document, pathsDirectory) : {};
-  const found = await lookAtPlace(dataPath, values, place);
+  const found = await checkLocation(dataPath, values, place);
   const { binDirectory } = place.layout();
   const programs = await place.fileDeadline.call(`looking at ${binDirectory}`, () => listPrograms(binDirectory));
   return { reading, found, programs };
@@ -113,7 +113,7 @@ async function lookAround({ place, settings }: Pick<LookAtDataDependencies, "pla
 export async function takeMark(
   before: DataMark | undefined,
   { look, process }: DataFound,
-  { rpc, observer, clock, signal }: LookAtDataDependencies,
+  { rpc, observer, clock, signal }: CheckDataDependencies,
 ): Promise<DataMark> {
   const { height = 0, genesis } = look;
   const number = findSettledBlock(height);

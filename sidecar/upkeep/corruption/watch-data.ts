@@ -7,14 +7,14 @@ import { forgetStarts } from "../restart/record-start.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedData } from "./data-observation.ts";
-import { judgeData, type DataJudgement } from "./judge-data.ts";
+import { judgeData, type DataAssessment } from "./judge-data.ts";
 import { compareKnownBlock } from "./known-block.ts";
-import { lookAtData, takeMark, type DataFound, type LookAtDataDependencies } from "./look-at-data.ts";
+import { lookAtData, takeMark, type DataFound, type CheckDataDependencies } from "./look-at-data.ts";
 
 /** State retained between two data checks; times are monotonic. */
 export type DataWatch = { lookedMs?: number };
 
-export type WatchDataDependencies = LookAtDataDependencies &
+export type WatchDataDependencies = CheckDataDependencies &
   Readonly<{
     log: Logger;
     clock: Clock;
@@ -109,7 +109,7 @@ async function look(seen: WatchDataSeen, dependencies: WatchDataDependencies): P
 /** Derives the evidence to store after a check; undefined if it is unchanged. */
 async function deriveEvidence(
   evidence: DataEvidence,
-  judgement: DataJudgement,
+  judgement: DataAssessment,
   found: DataFound,
   dependencies: WatchDataDependencies,
 ): Promise<DataEvidence | undefined> {

@@ -1,6 +1,6 @@
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
+import { type NodeCliRunner, type ToolLocation, explainExit } from "./node-cli.ts";
 
 /** Settings for running the tool in a service of a compose deployment. */
 export type ComposeNodeCliOptions = Readonly<{
@@ -14,14 +14,14 @@ export type ComposeNodeCliOptions = Readonly<{
 }>;
 
 /** Working directory of compose, and the tool's directory in the container. */
-export type ComposeNodeCliPlaces = Readonly<{ directory: () => string; tool: () => ToolPlace }>;
+export type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => ToolLocation }>;
 
 /**
  * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory, without
  * a terminal or shell. Killing compose doesn't kill the program that it started in the container: a program that exceeds its time limit is
  * abandoned, and no other is started while it still runs.
  */
-export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliPlaces): NodeCliRunner {
+export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
   let isLeftRunning = false;
   return async (args, signal) => {
@@ -68,7 +68,7 @@ function explainResult(
   result: ProcessResult,
   name: string,
   { exec, service }: ComposeNodeCliOptions,
-  { directory }: ComposeNodeCliPlaces,
+  { directory }: ComposeNodeCliLocations,
 ): ProcessResult {
   if (result.ok) return result;
   const { exitStatus, message } = result;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readEngineMessage, splitContainerOutput, type EngineResponse } from "#daemon/http/docker-engine.ts";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { type NodeCliRunner, type ToolPlace, explainExit } from "./node-cli.ts";
+import { type NodeCliRunner, type ToolLocation, explainExit } from "./node-cli.ts";
 import { EngineTimeout, type DockerEngine } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
@@ -30,7 +30,7 @@ const streamOverheadFactor = 2;
  */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
-  place: () => ToolPlace,
+  place: () => ToolLocation,
   engine: DockerEngine,
 ): NodeCliRunner {
   let leftRunning: string | undefined;

@@ -52,7 +52,7 @@ export const startPrecisionMs = 1_000;
 export type NodeStart = number | "not-running" | "unknown";
 
 /** Start of a node relative to node.conf's content: `after`, so that the node has read it, or `before`, so that it hasn't. */
-export type NodeBegan = "after" | "before" | "unknown";
+export type NodeStarted = "after" | "before" | "unknown";
 
 /** Reads `startedAt`; `unknown` if the driver lacks it or can't reach the node. */
 export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {

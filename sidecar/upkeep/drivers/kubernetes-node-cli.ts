@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { type NodeCliRunner, explainExit, type ToolPlace } from "./node-cli.ts";
+import { type NodeCliRunner, explainExit, type ToolLocation } from "./node-cli.ts";
 import { DriverError } from "./driver.ts";
 import { readKubernetesMessage, readKubernetesResponse, type KubernetesApi } from "./kubernetes-api.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
@@ -31,7 +31,7 @@ const execStatus = z.object({
 /** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
 export function createKubernetesNodeCli(
   options: KubernetesNodeCliOptions,
-  place: () => ToolPlace,
+  place: () => ToolLocation,
   api: KubernetesApi,
 ): NodeCliRunner {
   return async (args, signal) => {

@@ -75,7 +75,7 @@ export function explainExit(name: string, exitCode: number | null, said: string)
 }
 
 /** File name or path of the tool, its working directory, and the library there that it needs, if the release includes it. */
-export type ToolPlace = Readonly<{ directory: string; command: string; preload?: string | undefined }>;
+export type ToolLocation = Readonly<{ directory: string; command: string; preload?: string | undefined }>;
 
 /** Returns the name of the program that prints the version: the tool, except for families identified by the commit of the node's own program. */
 export function nameVersionProgram({ versionedBy, programs }: NodeFamily, command: string | undefined): string {
@@ -92,14 +92,14 @@ export type LocalNodeCliOptions = Readonly<{
 }>;
 
 /** Runs the tool in the node's bin directory. */
-export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolPlace): NodeCliRunner {
+export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolLocation): NodeCliRunner {
   return (args, signal) => runLocalTool(options, place(), args, signal);
 }
 
 /** Runs a program of the node in its directory, with the library there that it needs. */
 export function runLocalTool(
   { timeoutMs, outputLimitBytes, passes }: LocalNodeCliOptions,
-  { directory, command, preload }: ToolPlace,
+  { directory, command, preload }: ToolLocation,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<ProcessResult> {

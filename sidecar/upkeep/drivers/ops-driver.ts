@@ -6,7 +6,7 @@ import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
-import type { OpsPlace } from "./ops-place.ts";
+import type { OpsLocation } from "./ops-place.ts";
 import { lockMs, startByOps } from "./ops-start.ts";
 import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
 
@@ -19,7 +19,7 @@ export type OpsDriverOptions = Readonly<{
 }>;
 
 /** Working directory of `ops`, the node's start command, and the programs' directory. */
-type Place = () => OpsPlace &
+type Place = () => OpsLocation &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
     /** Names of variables passed to the commands in addition to those that every program gets. */
@@ -135,7 +135,7 @@ function quoteCommand(command: readonly string[]): string {
 /** Finds which programs can't be run, as text; also undefined if their directory is missing: node.conf is then missing too, and is reported. */
 async function findMissingPrograms(
   stop: readonly string[],
-  { directory, start }: OpsPlace,
+  { directory, start }: OpsLocation,
 ): Promise<string | undefined> {
   if (!(await isThere(directory))) return undefined;
   const settings = new Map<string, string[]>();

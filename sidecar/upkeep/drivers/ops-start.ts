@@ -14,7 +14,7 @@ export type OpsStart = Readonly<{
 
 export type OpsStartDependencies = Readonly<{ look: HealthWatch["look"]; clock: Clock }>;
 
-const lookAgainMs = 50;
+const checkAgainMs = 50;
 
 /** Time for a process to appear after its start command has exited, whose exit doesn't tell whether there will be one. */
 const appearsMs = 3_000;
@@ -50,7 +50,7 @@ export async function startByOps(
       isThere: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
       responds: (await look(signal)).failure === undefined,
     });
-    return waitUntil(check, isRight, { everyMs: lookAgainMs, withinMs, signal }, clock);
+    return waitUntil(check, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
   };
   const appeared = await wait(({ isThere, responds }) => isThere || responds, appearsMs);
   const lockedMs = () => lockedUntilMs - clock.monotonicMs();
@@ -72,6 +72,6 @@ async function waitUntilAdvancing(signal: AbortSignal, { look, clock }: OpsStart
   };
   const isRight = ({ forMs, advances }: Awaited<ReturnType<typeof check>>) =>
     forMs >= (advances ? advancesMs : restsMs);
-  const last = await waitUntil(check, isRight, { everyMs: lookAgainMs, signal }, clock);
+  const last = await waitUntil(check, isRight, { everyMs: checkAgainMs, signal }, clock);
   return last.advances || isRight(last);
 }

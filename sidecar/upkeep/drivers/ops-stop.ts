@@ -9,7 +9,7 @@ import { DriverError } from "./driver.ts";
 import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
 
 /** Stop command and how to run it, and the time for the node to exit by itself. */
-export type OpsStop = Readonly<{
+export type OpsStopCommand = Readonly<{
   words: string;
   run: () => Promise<ProcessResult>;
   /** Whether no other node runs on this machine, which the command might kill. */
@@ -37,7 +37,7 @@ export type Stopped = Readonly<{
   isForced: boolean;
 }>;
 
-const lookAgainMs = 50;
+const checkAgainMs = 50;
 
 /** Time limits for a killed process to exit, and for a node to be found down after its stop command couldn't even be run. */
 const killedMs = 10_000;
@@ -54,7 +54,7 @@ const downLooks = 3;
  * @throws {DriverError} when it still runs.
  */
 export async function stopByOps(
-  stop: OpsStop,
+  stop: OpsStopCommand,
   signal: AbortSignal,
   dependencies: OpsStopDependencies,
 ): Promise<Stopped> {
@@ -105,12 +105,12 @@ async function findLeft(
     const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
     return found.flat();
   };
-  return waitUntil(look, (left) => left.length === 0, { everyMs: lookAgainMs, withinMs, signal }, clock);
+  return waitUntil(look, (left) => left.length === 0, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
 /** Waits until the RPC stops responding, or the process becomes visible by the port that it has opened since; returns whether the RPC responded before. */
 async function waitUntilDown(
-  { words, graceMs }: Pick<OpsStop, "words" | "graceMs">,
+  { words, graceMs }: Pick<OpsStopCommand, "words" | "graceMs">,
   result: ProcessResult | undefined,
   signal: AbortSignal,
   { processes, look, clock }: Pick<OpsStopDependencies, "processes" | "look" | "clock">,
@@ -129,7 +129,7 @@ async function waitUntilDown(
   // A command that couldn't even be run has stopped nothing.
   const hasRun = result?.ok === true || result?.exitStatus !== undefined;
   const withinMs = hasRun ? graceMs + killedMs : notRunMs;
-  if (await waitUntil(isDown, Boolean, { everyMs: lookAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };
+  if (await waitUntil(isDown, Boolean, { everyMs: checkAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };
   if (result?.ok === false) throw new DriverError(result.message);
   const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
   throw new DriverError(`${why} can't be seen as a process; run the sidecar as the node's user.`);

@@ -7,7 +7,7 @@ import {
   nameVersionProgram,
   type NodeCli,
   type NodeCliRunner,
-  type ToolPlace,
+  type ToolLocation,
 } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
@@ -21,7 +21,7 @@ import { createKubernetesApi } from "./kubernetes-api.ts";
 import { createKubernetesDriver } from "./kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
 import { createOpsDriver, type OpsDriverDependencies } from "./ops-driver.ts";
-import { findOpsPlace } from "./ops-place.ts";
+import { findOpsLocation } from "./ops-place.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
@@ -42,7 +42,7 @@ export function selectDriver(
       return createOpsDriver(
         { ...settings.ops, timeoutMs },
         () => ({
-          ...findOpsPlace(settings, layout()),
+          ...findOpsLocation(settings, layout()),
           binDirectory: layout().binDirectory,
           passes: [...passes, ...listKeyVariables(layout())],
         }),
@@ -118,7 +118,7 @@ function deriveContainerBinDirectory({ nodeCli, node }: SidecarSettings, { kind,
   return nodeCli.containerBinDirectory ?? `/data/${deriveBinDirectory(kind, nodeDirectory)}`;
 }
 
-function locateTool(runner: Runner, settings: SidecarSettings, layout: NodeLayout): ToolPlace {
+function locateTool(runner: Runner, settings: SidecarSettings, layout: NodeLayout): ToolLocation {
   const { family, binDirectory } = layout;
   const directory = runner === "local" ? binDirectory : deriveContainerBinDirectory(settings, layout);
   return { directory, command: settings.nodeCli.command ?? family.programs.tool, preload: family.preload };

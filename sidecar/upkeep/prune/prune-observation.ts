@@ -13,7 +13,7 @@ export type AutoPrune = Readonly<
 >;
 
 /** Check of PruneInfo: its monotonic time, the node's height then, and `prune.stalledAfterMs`. */
-export type PruneLook = Readonly<{
+export type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
   height: number | undefined;
@@ -26,7 +26,7 @@ export type PruneObservation = Readonly<{
   autoPrune: AutoPrune | undefined;
   /** Progress of pruning, and the check that it was last judged by. */
   progress: PruneProgress | undefined;
-  looked: PruneLook | undefined;
+  looked: PruneCheck | undefined;
   /** PruneInfo at which auto-pruning was last enabled, so that each is acted on once. */
   prunedOn: PruneInfo | undefined;
   /** Run of node_cli that enables it. */

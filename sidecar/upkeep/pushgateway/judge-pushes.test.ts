@@ -5,7 +5,7 @@ import {
   isShared,
   judgePushes,
   listOwnGroups,
-  type FollowedGroups,
+  type TrackedGroups,
   type PushesSeen,
   type PushIdentity,
 } from "./judge-pushes.ts";
@@ -54,7 +54,7 @@ const node: PushIdentity = { job: "n", intervalSeconds: 2 };
 
 /** Judges groups in each second, from the thousandth since 1970 on; returns the last report. */
 function judgedAfter(seconds: number, groups: (second: number) => readonly PushGroup[], identity = node) {
-  let followed: FollowedGroups = new Map();
+  let followed: TrackedGroups = new Map();
   let report;
   for (let second = 0; second <= seconds; second += 1) {
     const now = { monotonicMs: second * 1_000, wallMs: (1_000 + second) * 1_000 };

@@ -5,7 +5,7 @@ import type { PushGroup } from "./push-groups.ts";
 export type PushIdentity = Readonly<{ job: string; instance?: string | undefined; intervalSeconds: number }>;
 
 /** Group and its push history. */
-export type FollowedGroup = Readonly<{
+export type TrackedGroup = Readonly<{
   group: PushGroup;
   /** Absent if it never had a push. */
   seen: PushesSeen | undefined;
@@ -17,7 +17,7 @@ export type FollowedGroup = Readonly<{
 }>;
 
 /** Groups by their labels. */
-export type FollowedGroups = ReadonlyMap<string, FollowedGroup>;
+export type TrackedGroups = ReadonlyMap<string, TrackedGroup>;
 
 /** Both clocks of one check. */
 type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
@@ -34,12 +34,12 @@ export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: P
 
 /** Records one check of the groups. Pure. */
 export function followGroups(
-  before: FollowedGroups,
+  before: TrackedGroups,
   groups: readonly PushGroup[],
   { monotonicMs, wallMs }: Now,
   { intervalSeconds, staleAfterMs }: Readonly<{ intervalSeconds: number; staleAfterMs: number }>,
-): FollowedGroups {
-  const follow = (group: PushGroup): FollowedGroup => {
+): TrackedGroups {
+  const follow = (group: PushGroup): TrackedGroup => {
     const last = before.get(group.labels);
     const { pushTimeSeconds } = group;
     const age = pushTimeSeconds === undefined ? 0 : wallMs - pushTimeSeconds * 1_000;
@@ -59,7 +59,7 @@ export function followGroups(
 type Report = ConditionReport<"MetricsArriving">;
 
 /** Judges the node's groups. If several may be its own, only those that were ever fresh count: the others may be leftovers of a removed node. Pure. */
-export function judgePushes(identity: PushIdentity, followed: FollowedGroups, now: Now): Report {
+export function judgePushes(identity: PushIdentity, followed: TrackedGroups, now: Now): Report {
   const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
   const fresh = all.filter(({ wasFresh }) => wasFresh);
   const reports = (fresh.length > 0 ? fresh : all.slice(0, 1)).map((group) =>
@@ -69,7 +69,7 @@ export function judgePushes(identity: PushIdentity, followed: FollowedGroups, no
 }
 
 function judgeGroup(
-  { group, seen, ageMs, isStale, isShared: shared }: FollowedGroup,
+  { group, seen, ageMs, isStale, isShared: shared }: TrackedGroup,
   { intervalSeconds }: PushIdentity,
   { wallMs, isOneOfMany }: Now & Readonly<{ isOneOfMany: boolean }>,
 ): Report {

@@ -3,9 +3,9 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { followGroups, judgePushes, listOwnGroups, type FollowedGroups, type PushIdentity } from "./judge-pushes.ts";
+import { followGroups, judgePushes, listOwnGroups, type TrackedGroups, type PushIdentity } from "./judge-pushes.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
@@ -20,18 +20,18 @@ export type PushWatchDependencies = Readonly<{
 }>;
 
 /** Check of the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group of the node. */
-export type PushLook = Readonly<
+export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
 
 /** Watch of the node's metrics. */
 export type PushWatch = Readonly<{
   /** Reads the node's last push now (seconds since 1970). */
-  lastPush: (signal: AbortSignal) => Promise<PushLook>;
+  lastPush: (signal: AbortSignal) => Promise<PushCheck>;
   done: Promise<void>;
 }>;
 
-const watchedLook: WatchedLook = { what: "The look at the Pushgateway", types: ["MetricsArriving"] };
+const watchedLook: WatchedCheck = { what: "The look at the Pushgateway", types: ["MetricsArriving"] };
 
 /**
  * Polls the Pushgateway: a fresh group of the node is the only evidence that metrics arrive, because a node with keys of another version
@@ -39,10 +39,10 @@ const watchedLook: WatchedLook = { what: "The look at the Pushgateway", types: [
  */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies): PushWatch {
   const { identity, board, log } = dependencies;
-  let followed: FollowedGroups = new Map();
+  let followed: TrackedGroups = new Map();
   const say = (report: ConditionReport<"MetricsArriving">) => void board.set(report);
 
-  const look = async (signal: AbortSignal): Promise<PushLook> => {
+  const look = async (signal: AbortSignal): Promise<PushCheck> => {
     const pushes = identity();
     if (pushes === undefined || pushes === "unknown") {
       say(pushes === undefined ? notPushing : identityUnknown);
@@ -77,7 +77,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   const done = poll(
     {
       name: "pushgateway",
-      failed: (error) => reportFailedLook(watchedLook, error, board),
+      failed: (error) => reportFailedCheck(watchedLook, error, board),
       intervalMs: () => (intervalSeconds * 1_000) / looksPerInterval,
       signal: options.signal,
     },

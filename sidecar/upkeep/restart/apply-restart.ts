@@ -1,19 +1,19 @@
 import type { Clock } from "#daemon/clock.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
-import { explainRefusedEdit, type EditOptions, type RefusedEditDependencies } from "../config/refused-edit.ts";
+import { explainRejectedEdit, type EditOptions, type RejectedEditDependencies } from "../config/refused-edit.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { HeldState, UpkeepState } from "../state/upkeep-state.ts";
-import { beginRestart, type BeginRestartDependencies, type RestartSeen } from "./begin-restart.ts";
+import { startRestart, type BeginRestartDependencies, type RestartSeen } from "./begin-restart.ts";
 import { findDueRestart, recognizeMade, type DueRestartDependencies } from "./due-restart.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
-import { hasReadAlready, isAsBeforeDrift, type ReadAlreadyDependencies } from "./read-already.ts";
+import { hasReadAlready, isAsBeforeDrift, type ConfigReadDependencies } from "./read-already.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 /** Findings of the current iteration. */
@@ -31,8 +31,8 @@ export type ApplyRestartSeen = RestartSeen & Readonly<{ config: ObservedConfig }
 
 export type ApplyRestartDependencies = BeginRestartDependencies &
   DueRestartDependencies &
-  ReadAlreadyDependencies &
-  Omit<RefusedEditDependencies, "config"> &
+  ConfigReadDependencies &
+  Omit<RejectedEditDependencies, "config"> &
   Readonly<{
     metrics: Readonly<{ restartsInLastHour: (count: number) => void }>;
     window: MaintenanceWindow;
@@ -79,7 +79,7 @@ export async function applyRestart(
   );
   metrics.restartsInLastHour(budget.used());
   if (decision.go && decision.due.cause === "configuration" && reading.ok) {
-    const refusal = await explainRefusedEdit(reading, buildEditOptions(request, seen, dependencies), {
+    const refusal = await explainRejectedEdit(reading, buildEditOptions(request, seen, dependencies), {
       ...dependencies,
       config,
     });
@@ -89,7 +89,7 @@ export async function applyRestart(
       return refusal.wakeInMs === undefined ? {} : { wakeInMs: refusal.wakeInMs };
     }
   }
-  if (decision.go && driver !== undefined) beginRestart(decision.due, { desired, driver }, seen, dependencies);
+  if (decision.go && driver !== undefined) startRestart(decision.due, { desired, driver }, seen, dependencies);
   restarts.note({ settled: decision });
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
 }
@@ -128,7 +128,7 @@ function findContest(
   }: Readonly<{
     rate: CorrectionRate;
     clock: Clock;
-    command: CommandWords;
+    command: CommandText;
     state: Pick<UpkeepState, "nodeHas">;
   }>,
 ): RestartSituation["contested"] {

@@ -2,10 +2,10 @@ import type { ServiceContext } from "#daemon/service.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { HeldState } from "../state/upkeep-state.ts";
-import { prepareProcessLook } from "./process-watch.ts";
+import { prepareProcessCheck } from "./process-watch.ts";
 import { createStartRecorder } from "./record-start.ts";
 import type { ObservedProcess, ObservedRestarts } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
@@ -18,7 +18,7 @@ export type BeginRestartDependencies = Pick<
 > &
   Readonly<{
     settings: SidecarSettings;
-    place: Pick<NodePlace, "layout" | "lock" | "fileDeadline">;
+    place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
     health: Pick<HealthWatch, "look">;
     metrics: Readonly<{ restarted: (cause: string) => void }>;
     /** Runs node_cli. */
@@ -33,7 +33,7 @@ export type BeginRestartDependencies = Pick<
 export type RestartSeen = Readonly<{ restarts: ObservedRestarts; process: ObservedProcess }>;
 
 /** Starts a restart that ends with a verification or a rollback. */
-export function beginRestart(
+export function startRestart(
   due: DueRestart,
   { desired, driver }: Readonly<{ desired: HeldState; driver: NodeDriver }>,
   { restarts, process }: RestartSeen,
@@ -62,7 +62,7 @@ export function beginRestart(
     fileDeadline: place.fileDeadline,
     driver,
     look: health.look,
-    beforeRestart: () => prepareProcessLook(driver),
+    beforeRestart: () => prepareProcessCheck(driver),
     waitsFor: (stage) => {
       restarts.note({ stage });
       wake();

@@ -3,20 +3,20 @@ import type { Clock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 import { hasHeld, type ClockThen } from "../clock-then.ts";
-import { type NodeBegan, type NodeDriver, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
+import { type NodeStarted, type NodeDriver, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
 /** Margin for the start of a process, which is known only to some 20 ms, and after which the process takes a moment to read its configuration. */
 const precisionMs = 100;
 
 /** Sources of the node's start time. */
-export type NodeBeganDependencies = Readonly<{
+export type NodeStartedDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth }>;
   driver: NodeDriver | undefined;
-  place: Pick<NodePlace, "layout">;
+  place: Pick<NodeLocation, "layout">;
   /** Listening address of the node, and its max time to respond after a start. */
   node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
   clock: Clock;
@@ -35,17 +35,17 @@ export type NodeBeganDependencies = Readonly<{
  * @param fileChangedAtMs time of the file's last change (wall clock); a replaced directory may contain a file older than the one that it
  * replaces.
  */
-export async function hasNodeBegun(
+export async function hasNodeStarted(
   fileChangedAtMs: number,
   { contentSinceMs, otherAtMs }: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs">,
   process: ObservedProcess,
-  dependencies: NodeBeganDependencies,
-): Promise<NodeBegan> {
+  dependencies: NodeStartedDependencies,
+): Promise<NodeStarted> {
   const { node, health, clock, clockThen } = dependencies;
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
-  const judge = (startedAtMs: number): NodeBegan => {
+  const judge = (startedAtMs: number): NodeStarted => {
     if (!hasHeld(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
     // The clock was set back since, or the file server's clock differs.
@@ -66,7 +66,7 @@ async function readOwnListenerStart({
   node,
   place,
   clock,
-}: Pick<NodeBeganDependencies, "node" | "place" | "clock">): ReturnType<typeof findListenerStart> {
+}: Pick<NodeStartedDependencies, "node" | "place" | "clock">): ReturnType<typeof findListenerStart> {
   const url = new URL(node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
   return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
@@ -79,7 +79,7 @@ async function readOwnListenerStart({
 export async function hasRunSinceBefore(
   untilMs: number,
   process: ObservedProcess,
-  dependencies: NodeBeganDependencies,
+  dependencies: NodeStartedDependencies,
 ): Promise<boolean> {
   const start = await readNodeStart(process, dependencies);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;

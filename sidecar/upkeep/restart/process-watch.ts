@@ -2,10 +2,10 @@ import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
 /** Result of a check of the node's process; `ended`: it was seen before this watch started, and has exited. */
-export type ProcessLook = NodeStart | "running" | "ended";
+export type ProcessCheck = NodeStart | "running" | "ended";
 
 /** Checks the process that a restart started. */
-export type LookAtProcess = (signal: AbortSignal) => Promise<ProcessLook>;
+export type CheckedProcess = (signal: AbortSignal) => Promise<ProcessCheck>;
 
 type ProcessWatchOptions = Readonly<{
   /** Whether the process is known to have run at first: if it isn't visible, it has exited. */
@@ -26,13 +26,16 @@ const lookIntervalMs = 500;
  * Polls the start of the node's process: a process has exited if it was seen and is then missing or replaced. If the driver doesn't know,
  * or sees none yet (a pod waiting for its machine), nothing is known.
  */
-export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal }: ProcessWatchOptions): ProcessWatch {
+export function watchProcess(
+  lookAt: CheckedProcess | undefined,
+  { hasRun, signal }: ProcessWatchOptions,
+): ProcessWatch {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
   let firstStartMs: number | undefined;
   let wasSeen = hasRun;
   let hasEnded = false;
-  const see = (start: ProcessLook) => {
+  const see = (start: ProcessCheck) => {
     if (start === "ended" || start === "not-running") hasEnded = wasSeen || start === "ended";
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
@@ -40,7 +43,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
     // Starts within this precision count as the same one.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const lookUntilEnded = async (look: LookAtProcess) => {
+  const lookUntilEnded = async (look: CheckedProcess) => {
     while (!until.aborted) {
       const start = await look(until);
       if (until.aborted) return;
@@ -66,7 +69,7 @@ export function watchProcess(lookAt: LookAtProcess | undefined, { hasRun, signal
  * report; or by the processes that appear with the restart. A shell already open in the node's directory isn't the node. Returns undefined
  * if the driver sees nothing.
  */
-export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProcess | undefined> {
+export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedProcess | undefined> {
   const { startedAt, runs, processes } = driver;
   if (startedAt !== undefined) return (signal) => readStart(driver, signal);
   if (runs !== undefined) {
@@ -85,7 +88,7 @@ export async function prepareProcessLook(driver: NodeDriver): Promise<LookAtProc
 export function lookBesides(
   bystanders: readonly number[] | undefined,
   { processes }: Pick<NodeDriver, "processes">,
-): LookAtProcess | undefined {
+): CheckedProcess | undefined {
   if (bystanders === undefined || processes === undefined) return undefined;
   return async () => ((await processes()).some((pid) => !bystanders.includes(pid)) ? "running" : "ended");
 }
@@ -93,7 +96,7 @@ export function lookBesides(
 function createNewProcessLook(
   processes: NonNullable<NodeDriver["processes"]>,
   before: readonly number[],
-): LookAtProcess {
+): CheckedProcess {
   let areVisible = false;
   return async () => {
     const now = await processes();

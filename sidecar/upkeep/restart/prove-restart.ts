@@ -7,7 +7,7 @@ import { DriverError, StartFailed, type NodeDriver, type RestartReport } from ".
 import type { StartRecorder } from "./record-start.ts";
 import {
   restartAndVerify,
-  waitForAnswer,
+  waitForResponse,
   type StartEnd,
   type Verification,
   type VerificationDependencies,
@@ -94,7 +94,7 @@ export async function restartNode(
   } catch (error) {
     if (
       !(error instanceof StartFailed) ||
-      !(await waitForAnswer({ healthyWithinMs, signal: neverAborts }, dependencies))
+      !(await waitForResponse({ healthyWithinMs, signal: neverAborts }, dependencies))
     )
       throw error;
     dependencies.events.add(

@@ -1,5 +1,5 @@
 import type { ConfigReading } from "../config/config-file.ts";
-import { hasNodeBegun, hasRunSinceBefore, type NodeBeganDependencies, readNodeStart } from "./node-began.ts";
+import { hasNodeStarted, hasRunSinceBefore, type NodeStartedDependencies, readNodeStart } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
@@ -26,7 +26,7 @@ export type ReadAlreadySeen = Readonly<{
   version: NodeVersion | undefined;
 }>;
 
-export type ReadAlreadyDependencies = NodeBeganDependencies &
+export type ConfigReadDependencies = NodeStartedDependencies &
   Readonly<{
     state: Pick<UpkeepState, "atomically" | "nodeHas" | "nodeValues" | "startedWith">;
     events: EventLog;
@@ -39,7 +39,7 @@ export type ReadAlreadyDependencies = NodeBeganDependencies &
 export async function hasReadAlready(
   reading: ConfigReading,
   { config, process, version }: ReadAlreadySeen,
-  dependencies: ReadAlreadyDependencies,
+  dependencies: ConfigReadDependencies,
 ): Promise<boolean> {
   if (!reading.ok) return false;
   const { state, events, place } = dependencies;
@@ -50,7 +50,7 @@ export async function hasReadAlready(
     previousMeaning !== undefined &&
     isAsBeforeDrift(reading, config, version, state) &&
     (await hasRunSinceBefore(previousMeaning.untilMs, process, dependencies));
-  const isLater = (await hasNodeBegun(reading.changedAtMs, config, process, dependencies)) === "after";
+  const isLater = (await hasNodeStarted(reading.changedAtMs, config, process, dependencies)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
   state.atomically(() => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { failedStartsKept } from "../state/data-evidence.ts";
+import { failedStartsStored } from "../state/data-evidence.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { createStartRecorder } from "./record-start.ts";
 
@@ -62,7 +62,10 @@ test.each([
 
 test("no more starts are kept than are looked at", async () => {
   const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
-  for (let start = 0; start < failedStartsKept + 3; start += 1) await (await recorder.begin())(failed, `${start}`);
+  for (let start = 0; start < failedStartsStored + 3; start += 1) await (await recorder.begin())(failed, `${start}`);
   const { failedStarts = [] } = state.dataEvidence.get() ?? {};
-  expect([failedStarts.length, failedStarts.at(-1)?.configHash]).toEqual([failedStartsKept, `${failedStartsKept + 2}`]);
+  expect([failedStarts.length, failedStarts.at(-1)?.configHash]).toEqual([
+    failedStartsStored,
+    `${failedStartsStored + 2}`,
+  ]);
 });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#daemon/clock.ts";
-import { failedStartsKept, type DataEvidence, type FailedStart } from "../state/data-evidence.ts";
+import { failedStartsStored, type DataEvidence, type FailedStart } from "../state/data-evidence.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { Verification } from "./restart-verification.ts";
 
@@ -40,7 +40,7 @@ export function createStartRecorder({
           message,
           lackedMemory,
         };
-        state.dataEvidence.set({ ...known, failedStarts: [...known.failedStarts, start].slice(-failedStartsKept) });
+        state.dataEvidence.set({ ...known, failedStarts: [...known.failedStarts, start].slice(-failedStartsStored) });
       };
     },
   };

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
 
 /** Settings and commands used in the messages. */
-export type RestartWords = Readonly<{ command: CommandWords; /** `restart.driver`. */ driver: string }>;
+export type RestartText = Readonly<{ command: CommandText; /** `restart.driver`. */ driver: string }>;
 
 /** Derives the conditions of restarts: whether one is due, a pause is active, and a node.conf is retained for a rollback. Pure. */
 export function deriveRestartConditions(
   { settled, hold, rollBack }: RestartObservation,
-  words: RestartWords,
+  words: RestartText,
 ): readonly ConditionReport[] {
   return [
     ...(hold === undefined ? [] : [deriveUnheld(hold, words)]),
@@ -18,7 +18,7 @@ export function deriveRestartConditions(
   ];
 }
 
-function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartWords): ConditionReport {
+function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartText): ConditionReport {
   const type = "NotPaused";
   if (hold === "none") return { type, status: "True", reason: "NotPaused", message: "No hold is in force." };
   const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is fixed.`;
@@ -27,7 +27,7 @@ function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }
 
 function deriveRestartSettled(
   settled: NonNullable<RestartObservation["settled"]>,
-  { driver }: RestartWords,
+  { driver }: RestartText,
 ): ConditionReport<"NoRestartPending"> {
   const type = "NoRestartPending";
   const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";

@@ -69,7 +69,7 @@ type RestartWait =
   | "BudgetExhausted";
 
 /** Max time until the next decision. */
-const lookAgainMs = 60_000;
+const checkAgainMs = 60_000;
 
 /** Decides whether to restart now. Pure except that it reads the budget and the window. */
 export function decideRestart(
@@ -122,7 +122,7 @@ export function decideRestart(
     return wait(
       "WaitingForWindow",
       `${why}; it waits for the maintenance window ${when}.`,
-      Math.min(lookAgainMs, opensAtMs - wallMs),
+      Math.min(checkAgainMs, opensAtMs - wallMs),
     );
   }
   if (due.isCharged !== true && !budget.allows("ordinary")) return waitForBudget(situation, why, budget);
@@ -140,7 +140,7 @@ function waitWhileContested(
   const message =
     `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
     "Stop that program first: SoleWriter says what it writes, and how to find it.";
-  return wait("Contested", message, lookAgainMs / 10);
+  return wait("Contested", message, checkAgainMs / 10);
 }
 
 function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
@@ -153,7 +153,7 @@ function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, b
   const message =
     `${why}; it begins at ${begins}, because ${budget.used()} restarts within the last hour have used up restart.budgetPerHour. ` +
     "Look at the events for what they were for; to have it now, restart the node by hand.";
-  return wait("BudgetExhausted", message, Math.min(lookAgainMs, waitMs));
+  return wait("BudgetExhausted", message, Math.min(checkAgainMs, waitMs));
 }
 
 function describeIdle(startingUntilMs: number | undefined): string {

@@ -6,7 +6,7 @@ import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isReplaceable, isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { lookBesides } from "./process-watch.ts";
 import { proveRestart, readConfig, restartNode, type ProveRestartDependencies } from "./prove-restart.ts";
@@ -45,7 +45,7 @@ export type RestartIncidentDependencies = ProveRestartDependencies &
     lock: WriterLock;
     events: EventLog;
     clock: Clock;
-    command: CommandWords;
+    command: CommandText;
     log: Logger;
     /** Retains the node.conf that the node verifiably started with. */
     rememberHealthy: (bytes: Uint8Array) => Promise<void>;

@@ -1,10 +1,10 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { HealthyProof } from "../state/upkeep-state.ts";
-import type { NodeBegan, NodeStart } from "../drivers/driver.ts";
+import type { NodeStarted, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
 /** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried then. */
-export type KeptConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
+export type StoredConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
 
 /** Whether there is a node.conf to roll back to; if `nothing`, `because` has the reason. */
 export type RollBackFinding = Readonly<
@@ -23,7 +23,7 @@ export type RestartObservation = Readonly<{
   /** Active pause at the last check. */
   hold: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
-  kept: KeptConfig | undefined;
+  kept: StoredConfig | undefined;
   /** Active content, and the height at which it was first seen active. */
   advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
   rollBack: RollBackFinding | undefined;
@@ -54,7 +54,7 @@ export type RequestedStart = Readonly<{
   /** Time of the query (monotonic). */
   atMs: number;
   /** Absent until known. */
-  began?: NodeBegan;
+  began?: NodeStarted;
 }>;
 
 /** Node RPC without a response. */

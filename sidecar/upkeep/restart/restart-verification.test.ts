@@ -3,8 +3,8 @@ import { systemClock } from "#daemon/clock.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { NodeStart } from "../drivers/driver.ts";
-import type { PushLook } from "../pushgateway/push-watch.ts";
-import { restartAndVerify, waitForAnswer } from "./restart-verification.ts";
+import type { PushCheck } from "../pushgateway/push-watch.ts";
+import { restartAndVerify, waitForResponse } from "./restart-verification.ts";
 
 skipWaits();
 
@@ -19,7 +19,7 @@ const limits = (withinMs: number) => ({
 });
 
 /** Restarts a node that comes back at once, with a Pushgateway that answers as given. */
-async function verified(lastPush: () => PushLook): Promise<boolean> {
+async function verified(lastPush: () => PushCheck): Promise<boolean> {
   let height = 0;
   const options = { ...limits(5_000), signal: new AbortController().signal };
   const look = async () => ({ answers: 1, height: (height += 1) });
@@ -31,7 +31,7 @@ async function verified(lastPush: () => PushLook): Promise<boolean> {
   return ok;
 }
 
-test.each<[boolean, PushLook["state"]]>([
+test.each<[boolean, PushCheck["state"]]>([
   [true, "notPushing"],
   [true, "unreachable"],
   [false, "missing"],
@@ -290,7 +290,7 @@ test.each([
   async (healthyWithinMs, atMostMs) => {
     const beganMs = systemClock.monotonicMs();
     const options = { healthyWithinMs, signal: new AbortController().signal };
-    expect(await waitForAnswer(options, { clock: systemClock, look: lookAtNobody })).toBe(false);
+    expect(await waitForResponse(options, { clock: systemClock, look: lookAtNobody })).toBe(false);
     const tookMs = systemClock.monotonicMs() - beganMs;
     expect(tookMs).toBeGreaterThanOrEqual(atMostMs);
     expect(tookMs).toBeLessThan(atMostMs + 500);

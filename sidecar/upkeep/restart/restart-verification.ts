@@ -2,9 +2,9 @@ import type { Clock } from "#daemon/clock.ts";
 import { createRunningTimeout, pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { RestartReport } from "../drivers/driver.ts";
-import type { PushLook } from "../pushgateway/push-watch.ts";
+import type { PushCheck } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
-import { watchProcess, type LookAtProcess } from "./process-watch.ts";
+import { watchProcess, type CheckedProcess } from "./process-watch.ts";
 
 /** Whether a node recovered. */
 export type Verification = Readonly<
@@ -34,9 +34,9 @@ export type VerificationDependencies = Readonly<{
   clock: Clock;
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Queries the node's last push; undefined when metrics aren't checked. */
-  lastPush: ((signal: AbortSignal) => Promise<PushLook>) | undefined;
+  lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
   /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't. */
-  beforeRestart?: (() => Promise<LookAtProcess | undefined>) | undefined;
+  beforeRestart?: (() => Promise<CheckedProcess | undefined>) | undefined;
   /** Called at each change of stage, with what is awaited and the deadline; undefined during the restart itself. */
   waitsFor?: ((stage: string | undefined) => void) | undefined;
 }>;
@@ -99,7 +99,7 @@ export async function restartAndVerify(
  */
 async function waitForHeight(
   progress: HeightProgress,
-  lookAt: LookAtProcess | undefined,
+  lookAt: CheckedProcess | undefined,
   { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
   { clock, waitsFor }: VerificationDependencies,
 ): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
@@ -168,8 +168,8 @@ async function watchHeight(
 
 /** Waits for a new push of the node; returns whether the last response within the time limit came from a Pushgateway without one. */
 async function isPushMissing(
-  before: PushLook | undefined,
-  lastPush: (signal: AbortSignal) => Promise<PushLook>,
+  before: PushCheck | undefined,
+  lastPush: (signal: AbortSignal) => Promise<PushCheck>,
   options: VerificationOptions,
 ): Promise<boolean> {
   const deadline = AbortSignal.any([options.signal, createRunningTimeout(options.metricsWithinMs)]);
@@ -189,13 +189,13 @@ async function isPushMissing(
 
 /** Max response time of a node that the start command couldn't start, if it already runs. */
 const maxAnswerMs = 5_000;
-const lookAgainMs = 250;
+const checkAgainMs = 250;
 
 /**
  * Waits for a response of a node that couldn't be started: somebody else, or an earlier sidecar, may have started it. It has as much time
  * as a node whose process has exited, and at most five seconds. Returns whether it responded.
  */
-export async function waitForAnswer(
+export async function waitForResponse(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,
   { clock, look }: Pick<VerificationDependencies, "clock" | "look">,
 ): Promise<boolean> {
@@ -203,7 +203,7 @@ export async function waitForAnswer(
   return await waitUntil(
     hasAnswered,
     Boolean,
-    { everyMs: lookAgainMs, withinMs: Math.min(maxAnswerMs, healthyWithinMs), signal },
+    { everyMs: checkAgainMs, withinMs: Math.min(maxAnswerMs, healthyWithinMs), signal },
     clock,
   );
 }

@@ -1,6 +1,6 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { isAnswering, type NodeFacts } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/node-health.ts";
 import { hashContent } from "../config/config-file.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import { describeEdit } from "../config/edit-words.ts";
@@ -9,8 +9,8 @@ import type { ConfigVersions } from "../config/config-versions.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { readConfig } from "./prove-restart.ts";
 import { attemptRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
-import type { KeptConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
-import { readKeptHealthy } from "./running-config.ts";
+import type { StoredConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
+import { readStoredHealthy } from "./running-config.ts";
 
 /**
  * Rolls back a failed restart: restores the last configuration that the node was healthy with, restarts the node once more, and sets a
@@ -137,7 +137,7 @@ export type RollBackSituation = Readonly<{
   restarts: boolean;
   /** Whether the node is known not to have read the current node.conf. */
   isUnread: boolean;
-  facts: NodeFacts;
+  facts: NodeInfo;
 }>;
 
 /** Records whether there is a node.conf to roll back to if the node doesn't recover after a restart. */
@@ -155,12 +155,12 @@ export async function noteRollBack(
   }>,
 ): Promise<void> {
   if (state.store.failure() !== undefined) return;
-  const kept = seen.now().kept ?? (await readKeptHealthy({ state, versions, log }));
+  const kept = seen.now().kept ?? (await readStoredHealthy({ state, versions, log }));
   seen.note({ kept, rollBack: findRollBack(kept, situation, state) });
 }
 
 function findRollBack(
-  { hash, proof, failedUntilMs }: KeptConfig,
+  { hash, proof, failedUntilMs }: StoredConfig,
   { restarts, isUnread, facts }: RollBackSituation,
   { directory, nodeHas }: Pick<UpkeepState, "directory" | "nodeHas">,
 ): RollBackFinding {

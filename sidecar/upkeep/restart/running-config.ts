@@ -1,7 +1,7 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/node-health.ts";
-import { hasNodeBegun, type NodeBeganDependencies } from "./node-began.ts";
+import { hasNodeStarted, type NodeStartedDependencies } from "./node-began.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -10,7 +10,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { ConfigObservation } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
-import { isUnread, type ObservedProcess, type KeptConfig, type ObservedRestarts } from "./restart-observation.ts";
+import { isUnread, type ObservedProcess, type StoredConfig, type ObservedRestarts } from "./restart-observation.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
@@ -21,7 +21,7 @@ export type RunningConfigSeen = Readonly<{
   restarts: ObservedRestarts;
 }>;
 
-export type RunningConfigDependencies = NodeBeganDependencies &
+export type RunningConfigDependencies = NodeStartedDependencies &
   Readonly<{
     state: Pick<UpkeepState, "healthy" | "nodeHas" | "startedWith" | "store">;
     versions: ConfigVersions;
@@ -31,7 +31,7 @@ export type RunningConfigDependencies = NodeBeganDependencies &
   }>;
 
 /** Interval for querying the driver for the node's start, while that is unknown or before the last change of node.conf. */
-const lookAgainMs = 30_000;
+const checkAgainMs = 30_000;
 
 /**
  * Retains the node.conf that the running node has read, not a later version, once the node has advanced with it. This allows a rollback
@@ -58,7 +58,7 @@ export async function recordRunningConfig(
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
   const proof: HealthyProof = isKnown && checkAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
-  const kept = restarts.now().kept ?? (await readKeptHealthy(dependencies));
+  const kept = restarts.now().kept ?? (await readStoredHealthy(dependencies));
   restarts.note({ kept });
   if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
@@ -66,7 +66,9 @@ export async function recordRunningConfig(
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
   const isKept = await saveHealthyConfig(reading.bytes, proof, dependencies);
   restarts.note({
-    kept: isKept ? { hash: reading.contentHash, proof } : { ...kept, failedUntilMs: clock.monotonicMs() + lookAgainMs },
+    kept: isKept
+      ? { hash: reading.contentHash, proof }
+      : { ...kept, failedUntilMs: clock.monotonicMs() + checkAgainMs },
   });
 }
 
@@ -75,7 +77,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
 }
 
 /** Reads the hash and the proof of the retained configuration; returns an empty object if it is missing or unreadable. */
-export async function readKeptHealthy({
+export async function readStoredHealthy({
   state,
   versions,
   log,
@@ -83,7 +85,7 @@ export async function readKeptHealthy({
   state: Pick<UpkeepState, "healthy">;
   versions: ConfigVersions;
   log: Logger;
-}>): Promise<KeptConfig> {
+}>): Promise<StoredConfig> {
   const bytes = await loadHealthyConfig({ versions, log });
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
@@ -104,10 +106,10 @@ async function noteStart(
   const { startedAfterMs } = health.current();
   const start = process.now().requestedStart;
   const isSame = start?.contentHash === contentHash && start.startedAfterMs === startedAfterMs;
-  if (start !== undefined && isSame && nowMs - start.atMs < lookAgainMs) return;
+  if (start !== undefined && isSame && nowMs - start.atMs < checkAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
   process.note({ requestedStart: now });
-  const began = await hasNodeBegun(changedAtMs, config, process, dependencies);
+  const began = await hasNodeStarted(changedAtMs, config, process, dependencies);
   process.note({ requestedStart: { ...now, began } });
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { unknownHealth, type NodeFacts, type NodeFault } from "#health/node-health.ts";
+import { unknownHealth, type NodeInfo, type NodeFault } from "#health/node-health.ts";
 import { observeProcess } from "./restart-observation.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy.ts";
 
@@ -40,14 +40,14 @@ test("a node whose name nobody resolves was not asked, so that it is neither unw
 });
 
 /** A node that answers and is so many blocks behind its references. */
-const behind = (blocks: number): NodeFacts => ({
+const behind = (blocks: number): NodeInfo => ({
   rpc: { sinceMs: 0, fault: undefined },
   height: "advancing",
   lag: { reason: "Behind", message: `It is ${blocks} blocks behind.`, blocks },
 });
 
 /** Of a node that is looked at each minute, and is restarted after five of them: the minutes at which a restart is due, and why. */
-async function explainEachMinute(looks: readonly NodeFacts[]) {
+async function explainEachMinute(looks: readonly NodeInfo[]) {
   const process = observeProcess();
   const due: (readonly [number, string])[] = [];
   for (const [minute, facts] of looks.entries()) {
@@ -60,7 +60,7 @@ async function explainEachMinute(looks: readonly NodeFacts[]) {
   return due;
 }
 
-const minutes = (count: number, facts: (minute: number) => NodeFacts) =>
+const minutes = (count: number, facts: (minute: number) => NodeInfo) =>
   Array.from({ length: count }, (_, at) => facts(at));
 
 describe("a node that is behind", () => {

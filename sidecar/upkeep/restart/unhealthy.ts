@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
-import { findFaults, type NodeFacts, type NodeFault } from "#health/node-health.ts";
+import { findFaults, type NodeInfo, type NodeFault } from "#health/node-health.ts";
 import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
 import { readNodeStart } from "./node-began.ts";
 import type { ObservedProcess, Silence, Unwell } from "./restart-observation.ts";
@@ -58,7 +58,7 @@ function mayBeRepaired({ reason }: NodeFault): boolean {
 /** Updates the time since which the node is unhealthy: for a node that is only behind, since it last got closer to its references than ever before. */
 function countUnwell(
   before: Unwell | undefined,
-  { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeFacts["lag"]; isOnlyBehind: boolean; nowMs: number }>,
+  { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
 ): Unwell {
   const { sinceMs = nowMs, nearestBlocks = Infinity } = before ?? {};
   if (typeof lag !== "object" || lag.blocks >= nearestBlocks) return { sinceMs, nearestBlocks };

@@ -49,4 +49,4 @@ export type DataEvidence = Readonly<{
 }>;
 
 /** Max failed starts to retain. */
-export const failedStartsKept = 8;
+export const failedStartsStored = 8;

@@ -26,7 +26,7 @@ export type NodeIdentity = Readonly<{
 }>;
 
 /** Path of node.conf, and the base directory of relative paths in it. */
-export type ConfigPlace = Pick<NodeLayout, "configPath" | "pathsDirectory">;
+export type ConfigLocation = Pick<NodeLayout, "configPath" | "pathsDirectory">;
 
 /** Settings that identify a node. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
@@ -37,7 +37,7 @@ export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docke
  */
 export function identifyNode(
   settings: IdentitySettings,
-  { configPath, pathsDirectory }: ConfigPlace,
+  { configPath, pathsDirectory }: ConfigLocation,
   document: ConfigDocument | undefined,
   realPath = resolveRealPath(configPath),
 ): NodeIdentity {

@@ -4,7 +4,7 @@ import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeHealth } from "#health/node-health.ts";
-import { identifyNode, type IdentitySettings, type ConfigPlace } from "./node-identity.ts";
+import { identifyNode, type IdentitySettings, type ConfigLocation } from "./node-identity.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { UpkeepState } from "./upkeep-state.ts";
  */
 export async function saveNodeIdentity(
   document: ConfigDocument,
-  layout: ConfigPlace,
+  layout: ConfigLocation,
   {
     settings,
     state,

@@ -28,7 +28,7 @@ export function observeState(directory: string, onChange?: () => void): Observed
  * Writes the state that isn't on disk yet, and records whether all of it is. Tests the file system with a deadline first, because database
  * writes block the process's only thread.
  */
-export async function lookAtState(
+export async function checkState(
   copyNotKept: string | undefined,
   seen: ObservedState,
   {

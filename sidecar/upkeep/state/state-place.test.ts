@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { chooseStatePlace, listStatePlaces } from "./state-place.ts";
+import { chooseStateLocation, listStateLocations } from "./state-place.ts";
 
 let root: string;
 
@@ -21,7 +21,7 @@ const closed = () => false;
 function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Record<string, string>> = {}): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace, ...env } });
   const facts = { userStateDirectory: join(root, "user"), isWritable };
-  return chooseStatePlace(settings, join(workspace, "bin/node.conf"), facts);
+  return chooseStateLocation(settings, join(workspace, "bin/node.conf"), facts);
 }
 
 test("state belongs to its node: in the workspace, or where that can't be written with the user, a place for each node", () => {
@@ -60,7 +60,7 @@ test("without a directory that is set there are two places to look for a sidecar
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(root, "n/node.conf") },
   });
-  expect(listStatePlaces(settings, join(root, "n/node.conf"), root)).toEqual([
+  expect(listStateLocations(settings, join(root, "n/node.conf"), root)).toEqual([
     join(root, "n/.gatehouse"),
     expect.stringMatching(new RegExp(`^${root}/[0-9a-f]{16}$`)),
   ]);

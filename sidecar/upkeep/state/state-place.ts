@@ -6,11 +6,11 @@ import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
 
 /** Settings that determine the location of a node's state. */
-export type StatePlaceSettings = IdentitySettings &
+export type StateLocationSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 
 /** Facts of the machine. */
-export type StatePlaceFacts = Readonly<{
+export type StateLocationInfo = Readonly<{
   userStateDirectory: string;
   /** Whether this user may write to a directory. */
   isWritable: (directory: string) => boolean;
@@ -23,8 +23,8 @@ const workspaceState = ".gatehouse";
  * Lists the possible locations of a node's state, the likeliest first: only the configured one; else in the node's workspace, then a
  * per-node one in the user's state directory. Never the current directory: another node's sidecar may be started there tomorrow.
  */
-export function listStatePlaces(
-  settings: StatePlaceSettings,
+export function listStateLocations(
+  settings: StateLocationSettings,
   configPath: string,
   userStateDirectory: string,
 ): readonly [string, ...string[]] {
@@ -45,12 +45,12 @@ export function listStatePlaces(
  * @throws {StartupError} when the workspace is missing, e.g. because it isn't mounted yet: state created elsewhere meanwhile would lack the
  * pause and the adoption.
  */
-export function chooseStatePlace(
-  settings: StatePlaceSettings,
+export function chooseStateLocation(
+  settings: StateLocationSettings,
   configPath: string,
-  { userStateDirectory, isWritable }: StatePlaceFacts,
+  { userStateDirectory, isWritable }: StateLocationInfo,
 ): string {
-  const places = listStatePlaces(settings, configPath, userStateDirectory);
+  const places = listStateLocations(settings, configPath, userStateDirectory);
   const used = places.find((place) => existsSync(join(place, upkeepStateFile)));
   if (used !== undefined) return used;
   const [first, ...others] = places;
@@ -65,7 +65,7 @@ export function chooseStatePlace(
   return others[0] ?? first;
 }
 
-function locateWorkspace({ node }: StatePlaceSettings, configPath: string): string {
+function locateWorkspace({ node }: StateLocationSettings, configPath: string): string {
   return resolve(node.workspace ?? dirname(configPath));
 }
 

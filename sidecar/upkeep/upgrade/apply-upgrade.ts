@@ -7,7 +7,7 @@ import type { Authority } from "../adoption/authority.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
@@ -21,7 +21,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import type { UpgradeRequest } from "./check-release.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
-import { explainBlocked, isRecordKept, keepRecord, keepRunningConfig } from "./keep-record.ts";
+import { explainBlocked, isRecordStored, keepRecord, keepRunningConfig } from "./keep-record.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 import { formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
@@ -42,7 +42,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     settings: SidecarSettings;
     state: UpkeepState;
     versions: ConfigVersions;
-    place: NodePlace;
+    place: NodeLocation;
     driver: NodeDriver | undefined;
     nodeCli: NodeCli | undefined;
     rpc: NodeRpc;
@@ -145,7 +145,7 @@ async function advanceUpgrade(
       endsAt: (stage) => isBefore && !isEarly(stage),
       remember: async (now) => {
         finishOrRemember(now, remember, seen, dependencies);
-        return now.end !== undefined || isRecordKept({ ...dependencies, store: state.store, blocked: noteBlocked });
+        return now.end !== undefined || isRecordStored({ ...dependencies, store: state.store, blocked: noteBlocked });
       },
       clock,
       signal,

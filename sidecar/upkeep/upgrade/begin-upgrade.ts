@@ -9,7 +9,7 @@ import { upgradeRoute } from "./upgrade-route.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
 /** Response to a requested upgrade: `refused` for the problems of its plan, `another` if it differs from the plan shown. */
-export type BegunUpgrade = Readonly<{
+export type StartedUpgrade = Readonly<{
   result: "shown" | "begun" | "refused" | "another";
   plan: UpgradePlan;
   beganMs?: number;
@@ -30,7 +30,7 @@ export function beginUpgrade(
   digest: string | undefined,
   seen: SeenUpgrade,
   dependencies: BeginUpgradeDependencies,
-): BegunUpgrade {
+): StartedUpgrade {
   if (record === undefined) return { result: "refused", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
@@ -73,7 +73,7 @@ export async function requestUpgrade(
   { digest, ...request }: RequestedUpgrade,
   seen: SeenUpgrade,
   dependencies: RequestUpgradeDependencies,
-): Promise<BegunUpgrade> {
+): Promise<StartedUpgrade> {
   return beginUpgrade(await checkUpgrade(request, dependencies), digest, seen, dependencies);
 }
 
@@ -108,6 +108,6 @@ export async function requestRestore(
   { snapshot, digest }: RequestedRestore,
   seen: SeenUpgrade,
   dependencies: CheckUpgradeDependencies & BeginUpgradeDependencies,
-): Promise<BegunUpgrade> {
+): Promise<StartedUpgrade> {
   return beginUpgrade(await checkRestore(snapshot, dependencies), digest, seen, dependencies);
 }

@@ -1,8 +1,8 @@
-import { isAnswering, type NodeFacts, type NodeHealth } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo, type NodeHealth } from "#health/node-health.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { isBetweenVersions, isUpgradeUnderWay, type Authority } from "../adoption/authority.ts";
+import { isBetweenVersions, isUpgradeInFlight, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
@@ -17,7 +17,7 @@ export type CheckNodeDependencies = Readonly<{
   state: UpkeepState;
   driver: NodeDriver | undefined;
   observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
-  health: Readonly<{ current: () => NodeHealth; facts: () => NodeFacts }>;
+  health: Readonly<{ current: () => NodeHealth; facts: () => NodeInfo }>;
   budget: Pick<RestartBudget, "allows">;
   rpc: NodeRpc;
   commits: () => ReleaseCommits;
@@ -50,7 +50,7 @@ export function* findObstacles(
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
   if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (NotPaused says how it ends)";
-  if (isPreCopied ? isBetweenVersions(state) : isUpgradeUnderWay(state)) yield "an upgrade is under way";
+  if (isPreCopied ? isBetweenVersions(state) : isUpgradeInFlight(state)) yield "an upgrade is under way";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; try again when that has ended";
   if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateWritable says why)";

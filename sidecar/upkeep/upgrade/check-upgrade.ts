@@ -17,7 +17,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
@@ -35,7 +35,7 @@ export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord |
 
 export type CheckUpgradeDependencies = CheckNodeDependencies &
   Readonly<{
-    place: Pick<NodePlace, "layout" | "read">;
+    place: Pick<NodeLocation, "layout" | "read">;
     observer: Readonly<{ version: () => VersionResolution }>;
     versions: Pick<ConfigVersions, "recall">;
     clock: Clock;

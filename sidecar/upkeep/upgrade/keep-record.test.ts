@@ -7,19 +7,19 @@ import {
   type UpgradeRecord,
   type UpgradeStage,
 } from "../state/upgrade-record.ts";
-import { runUpgrade, type StageSteps, type StageStep } from "../../upgrade/run-upgrade.ts";
-import { isRecordKept, keepRecord } from "./keep-record.ts";
+import { runUpgrade, type StageSteps, type StageAction } from "../../upgrade/run-upgrade.ts";
+import { isRecordStored, keepRecord } from "./keep-record.ts";
 import { upgradeRoute } from "./upgrade-route.ts";
 
 /** Steps that all work, and only note that they were made. */
 function notedSteps() {
   const made: UpgradeStage[] = [];
-  const note: StageStep<UpgradeRecord> = async ({ stage }) => {
+  const note: StageAction<UpgradeRecord> = async ({ stage }) => {
     made.push(stage);
     return { kind: "done" };
   };
   const stages = [...earlyStages, ...forwardStages, ...backwardStages];
-  const steps: Partial<Record<UpgradeStage, StageStep<UpgradeRecord>>> = {};
+  const steps: Partial<Record<UpgradeStage, StageAction<UpgradeRecord>>> = {};
   for (const stage of stages) steps[stage] = note;
   return { made, steps: steps as StageSteps<UpgradeStage, UpgradeRecord> };
 }
@@ -64,7 +64,7 @@ test("a disk that takes the record after a while is waited for, and said meanwhi
   const said: (string | undefined)[] = [];
   const blocked = (why: string | undefined) => void said.push(why);
   const signal = new AbortController().signal;
-  expect(await isRecordKept({ store, blocked, clock: { monotonicMs: () => 0 }, signal })).toBe(true);
+  expect(await isRecordStored({ store, blocked, clock: { monotonicMs: () => 0 }, signal })).toBe(true);
   expect(said).toEqual([expect.stringContaining("/s is full."), undefined]);
 });
 
@@ -72,7 +72,7 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   let nowMs = 0;
   const store = { failure: () => ({ reason: "DiskFull", message: "/s is full." }) as const, isWritable: () => false };
   const said: (string | undefined)[] = [];
-  const kept = await isRecordKept({
+  const kept = await isRecordStored({
     store,
     blocked: (why) => void said.push(why),
     clock: { monotonicMs: () => (nowMs += 15_000) },

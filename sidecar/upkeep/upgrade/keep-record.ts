@@ -4,7 +4,7 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { StateStore } from "../state/state-store.ts";
@@ -32,7 +32,7 @@ export function keepRecord(
   });
 }
 
-export type KeptRecordDependencies = Readonly<{
+export type StoredRecordDependencies = Readonly<{
   store: Pick<StateStore, "isWritable" | "failure">;
   /** Called with the reason why the next step is blocked, and with undefined once it isn't. */
   blocked: (why: string | undefined) => void;
@@ -48,7 +48,7 @@ const tryAgainMs = 500;
  * Waits until the record of an upgrade is on disk; false on timeout. After a kill, an unrecorded step would be mistaken for another one: a
  * verified version would be rolled back, or the old data restored over themselves.
  */
-export async function isRecordKept({ store, blocked, clock, signal }: KeptRecordDependencies): Promise<boolean> {
+export async function isRecordStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<boolean> {
   const look = () => {
     const isKept = store.failure() === undefined || store.isWritable();
     blocked(isKept ? undefined : explainNotKept(store));
@@ -85,7 +85,7 @@ export function explainBlocked(
   return explainNotKept(state.store);
 }
 
-type RunningConfigDependencies = Readonly<{ place: Pick<NodePlace, "read" | "layout">; state: UpkeepState }> &
+type RunningConfigDependencies = Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }> &
   Parameters<typeof saveHealthyConfig>[2];
 
 /** Retains the node.conf that the verified version was started with, for a rollback. */

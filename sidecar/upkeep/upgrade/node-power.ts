@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { pause, waitUntil } from "#daemon/time.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
-import { waitForAnswer } from "../restart/restart-verification.ts";
+import { waitForResponse } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
 import type { StageOutcome } from "../../upgrade/next-stage.ts";
@@ -21,7 +21,7 @@ export type NodePowerDependencies = Readonly<{
 /** Visible processes that listen on the node's port. */
 export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
 
-const lookAgainMs = 100;
+const checkAgainMs = 100;
 
 /** Consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
 const closedLooks = 3;
@@ -61,7 +61,7 @@ export async function stopNode(
   const { isClosed, running } = await waitUntil(
     look,
     (found) => found.isClosed && found.running === undefined,
-    { everyMs: lookAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal },
+    { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal },
     clock,
   );
   if (isClosed && running === undefined) {
@@ -87,7 +87,7 @@ export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "l
   for (let looks = 0; looks < closedLooks; looks += 1) {
     const { failure } = await look(signal);
     if (failure?.isPortClosed !== true) return false;
-    await pause(lookAgainMs, signal);
+    await pause(checkAgainMs, signal);
   }
   return true;
 }
@@ -107,7 +107,7 @@ export async function startNode(
     return await driver.start(new AbortController().signal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    if (mayRun || (await waitForAnswer({ healthyWithinMs, signal }, dependencies))) return {};
+    if (mayRun || (await waitForResponse({ healthyWithinMs, signal }, dependencies))) return {};
     throw error;
   }
 }

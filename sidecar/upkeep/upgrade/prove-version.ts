@@ -12,12 +12,12 @@ import {
 } from "#node/versions.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import { DriverError } from "../drivers/driver.ts";
-import { prepareProcessLook } from "../restart/process-watch.ts";
+import { prepareProcessCheck } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
 import type { StageOutcome } from "../../upgrade/next-stage.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
-import { findDataDoubt, findHeightDoubt, findVersionDoubt } from "../../upgrade/node-before.ts";
+import { findDataConcern, findHeightConcern, findVersionConcern } from "../../upgrade/node-before.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
 /** Version to verify, and the facts and deadlines of the verification. */
@@ -39,7 +39,7 @@ export type ProofDependencies = NodePowerDependencies &
   Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
   Readonly<{ rpc: NodeRpc; nodeCli: NodeCli | undefined; commits: () => ReleaseCommits }>;
 
-const lookAgainMs = 250;
+const checkAgainMs = 250;
 
 /**
  * Starts the node and verifies that it runs as a version with the old data: it responds, its height advances, metrics arrive (if checked);
@@ -53,7 +53,7 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     const verified = await restartAndVerify(
       () => startNode({ mayRun, healthyWithinMs }, dependencies),
       { ...options, isMade: mayRun, signal },
-      { ...dependencies, beforeRestart: () => prepareProcessLook(driver) },
+      { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
     );
     if (!verified.ok) return { kind: "failed", why: verified.message };
   } catch (error) {
@@ -64,7 +64,7 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     const why = await waitUntil(
       () => prove(options, dependencies),
       (doubt) => doubt === undefined,
-      { everyMs: lookAgainMs, withinMs: options.healthyWithinMs, signal },
+      { everyMs: checkAgainMs, withinMs: options.healthyWithinMs, signal },
       dependencies.clock,
     );
     if (why !== undefined) return { kind: "failed", why };
@@ -80,7 +80,7 @@ async function checkVersion(
   const reported = identifyNode(health, clientName, commits());
   const isSilent = reported === undefined && before.tellsVersion;
   const found = isSilent ? undefined : (reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal)));
-  const doubt = findVersionDoubt(wanted, before, { reported, found });
+  const doubt = findVersionConcern(wanted, before, { reported, found });
   if (doubt !== undefined || (found !== undefined && compareProgram(found, wanted) === "same")) return doubt;
   const other = await findOther();
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
@@ -113,14 +113,14 @@ async function identifyInstalled(
 
 async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
   if (before.block === undefined) return undefined;
-  return findDataDoubt(before, await rpc.blockHash(before.block.number, signal));
+  return findDataConcern(before, await rpc.blockHash(before.block.number, signal));
 }
 
 async function checkHeight({ before }: ProofOptions, { look, signal }: ProofDependencies): Promise<string | undefined> {
   const health = await look(signal);
   const { height, failure } = health;
   if (failure !== undefined || height === undefined) return "it stopped answering";
-  return findHeightDoubt(before, height, isAtRest(health));
+  return findHeightConcern(before, height, isAtRest(health));
 }
 
 async function checkPruning(

@@ -1,6 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandWords } from "../command-words.ts";
+import type { CommandText } from "../command-words.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { isEarly, listSteps, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import { isBackward, listBack, upgradeRoute } from "./upgrade-route.ts";
@@ -30,7 +30,7 @@ export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () 
 }
 
 /** Derives the condition of the last upgrade; none if there was no upgrade. Pure. */
-export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandWords): readonly ConditionReport[] {
+export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandText): readonly ConditionReport[] {
   const { record, blocked } = seen;
   const type = "UpgradeVerified";
   if (record === undefined) return [];
@@ -50,7 +50,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
 }
 
 /** Derives the condition of an upgrade that hasn't stopped the node. Pure. */
-function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandWords): ConditionReport {
+function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandText): ConditionReport {
   const type = "UpgradeVerified";
   const words = formatUpgrade(record);
   const cancel = command("upgrade --cancel");

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
 import { doubleWait, pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedLook, type WatchedLook } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
@@ -54,7 +54,7 @@ const checkMs = 1_000;
 
 const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
 
-const watchedLook: WatchedLook = { what: "The look at node_cli", types: ["NodeCliWorking"] };
+const watchedLook: WatchedCheck = { what: "The look at node_cli", types: ["NodeCliWorking"] };
 
 /**
  * Runs `node_cli` periodically for its version and PruneInfo, and publishes on the board whether it works. A failed tool is rerun after a
@@ -74,7 +74,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     answered = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
-    reportFailedLook(watchedLook, error, board);
+    reportFailedCheck(watchedLook, error, board);
     onChange();
   };
   const look = async (signal: AbortSignal) => {

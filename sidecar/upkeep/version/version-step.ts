@@ -1,18 +1,18 @@
 import type { EventLog } from "#status/event-log.ts";
-import type { NodePlace } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-place.ts";
 import type { NodeObserver } from "./node-observer.ts";
 import { noteVersion, type ObservedVersion } from "./version-observation.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
 /** Version of the node; `moved`: whether its location has changed; `doubtOfPlace`: why the location doesn't match the version. */
-export type FollowedVersion = Readonly<{
+export type TrackedVersion = Readonly<{
   resolution: VersionResolution;
   moved: boolean;
   doubtOfPlace: string | undefined;
 }>;
 
 /** Follows the node's version; returns undefined until node and tool had their chance to report it: nothing is reported or done before. */
-export type VersionStep = () => Promise<FollowedVersion | undefined>;
+export type VersionStep = () => Promise<TrackedVersion | undefined>;
 
 export function createVersionStep(
   seen: ObservedVersion,
@@ -22,7 +22,7 @@ export function createVersionStep(
     events,
   }: Readonly<{
     observer: Pick<NodeObserver, "version" | "isReady">;
-    place: Pick<NodePlace, "follow">;
+    place: Pick<NodeLocation, "follow">;
     events: EventLog;
   }>,
 ): VersionStep {

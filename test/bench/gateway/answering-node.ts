@@ -5,7 +5,7 @@ import { start, type BenchProcess } from "./proxies.ts";
 const source = new URL("answering-node.c", import.meta.url).pathname;
 
 /** Sizes of a node's answers: bodies from `leastBytes` to `mostBytes`, evenly on a logarithmic scale. */
-export type NodeAnswers = Readonly<{
+export type NodeResponses = Readonly<{
   leastBytes: number;
   mostBytes: number;
   /** `chunked` as Go's net/http sends long answers (geth), `length` as hyper does (reth, anvil). */
@@ -23,7 +23,7 @@ export function buildAnsweringNode(folder: string): string {
 export function startAnsweringNode(
   program: string,
   port: number,
-  { leastBytes, mostBytes, framing }: NodeAnswers,
+  { leastBytes, mostBytes, framing }: NodeResponses,
 ): Promise<BenchProcess> {
   return start(program, [String(port), String(leastBytes), String(mostBytes), framing], port);
 }

@@ -1,5 +1,5 @@
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { buildAnsweringNode, startAnsweringNode, type NodeAnswers } from "./answering-node.ts";
+import { buildAnsweringNode, startAnsweringNode, type NodeResponses } from "./answering-node.ts";
 import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
 import { measureInRounds, computeRatio } from "./rounds.ts";
@@ -8,7 +8,7 @@ import { print, type Figure } from "./table.ts";
 import { cpu, drive, nameRow } from "./wrk.ts";
 
 /** Answers under a name. */
-export type NamedAnswers = NodeAnswers & Readonly<{ name: string }>;
+export type NamedResponses = NodeResponses & Readonly<{ name: string }>;
 
 /** Settings of a gateway behind a proxy, called from browsers' pages. */
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
@@ -26,7 +26,7 @@ export async function measureProxiesAlone(surroundings: Surroundings): Promise<r
  */
 export async function measureBehindProxies(
   program: string,
-  answers: NamedAnswers,
+  answers: NamedResponses,
   surroundings: Surroundings,
 ): Promise<readonly Figure[]> {
   const { folder } = surroundings;

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { buildOpenRpcTexts } from "#gateway/calls/openrpc-texts.ts";
 import { createHead } from "#gateway/chain/head.ts";
-import { discardedAnswer, finishedFlow } from "#gateway/answers/answer-sink.ts";
+import { discardedResponse, finishedFlow } from "#gateway/answers/answer-sink.ts";
 import { createCallHandler } from "#gateway/calls/call-handler.ts";
 import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
@@ -43,7 +43,7 @@ export function measureChecks(): readonly Figure[] {
   const run = () => {
     const before = process.cpuUsage();
     for (let index = 0; index < calls; index += 1) {
-      handle(call, { caller, memory: roomyMemory, startedAt: now(), traceContext: undefined }, discardedAnswer);
+      handle(call, { caller, memory: roomyMemory, startedAt: now(), traceContext: undefined }, discardedResponse);
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / calls;

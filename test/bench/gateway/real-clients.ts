@@ -1,6 +1,6 @@
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode } from "./answering-node.ts";
-import { measureBehindProxies, settingsBehindProxies as settings, type NamedAnswers } from "./behind-proxies.ts";
+import { measureBehindProxies, settingsBehindProxies as settings, type NamedResponses } from "./behind-proxies.ts";
 import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";
 import { startNginxProxy, type BenchProcess } from "./proxies.ts";
 import { measureInRounds, computeRatio } from "./rounds.ts";
@@ -8,7 +8,7 @@ import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
 import { print, type Figure } from "./table.ts";
 import { cpu, drive, nameRow, rate } from "./wrk.ts";
 
-const chosen: readonly (NamedAnswers & Readonly<{ apart: boolean }>)[] = [
+const chosen: readonly (NamedResponses & Readonly<{ apart: boolean }>)[] = [
   { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length", apart: true },
   { name: "2 KB", leastBytes: 2_048, mostBytes: 2_048, framing: "length", apart: true },
   { name: "40 B to 64 KB", leastBytes: 40, mostBytes: 65_536, framing: "length", apart: false },

@@ -15,7 +15,7 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const request = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 /** Measures what the gateway holds for answers of 1 MB whose clients do not read, in a process that has served such ones before. */
-export async function measureStreamedAnswers(): Promise<readonly Figure[]> {
+export async function measureStreamedResponses(): Promise<readonly Figure[]> {
   const text = `{"jsonrpc":"2.0","id":1,"result":"0x${"1".repeat(answerBytes)}"}`;
   const node = createServer((asked, response) => {
     asked.resume();

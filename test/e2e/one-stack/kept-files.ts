@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 type KeptFiles = ReadonlyMap<string, string>;
 
 /** Reads everything below a stack's state directory, except for what its node keeps for itself. */
-export function readKeptFiles(stateDirectory: string): KeptFiles {
+export function readStoredFiles(stateDirectory: string): KeptFiles {
   const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
   const kept = entries.map((entry) => {
     const path = join(entry.parentPath, entry.name);

@@ -4,7 +4,7 @@ import { isListening } from "#daemon/testing/free-ports.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { findStackProcesses } from "../../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { readKeptFiles } from "./kept-files.ts";
+import { readStoredFiles } from "./kept-files.ts";
 
 /** Tests what a stack has printed and kept, and how it stops; `besides`: other URLs that it serves, which end with it. */
 export function testStop(running: () => RunningStack, besides: () => readonly string[]): void {
@@ -17,7 +17,7 @@ export function testStop(running: () => RunningStack, besides: () => readonly st
     expect(printed).not.toContain("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
     expect(printed).not.toContain("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
     expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
-    const whileRunning = readKeptFiles(stack.stateDirectory);
+    const whileRunning = readStoredFiles(stack.stateDirectory);
     const pids = [...findStackProcesses(stack).values()];
     // What does not stop by itself in its grace period is killed, so that this waits for no service.
     expect(await stack.stop()).toBe(0);
@@ -27,7 +27,7 @@ export function testStop(running: () => RunningStack, besides: () => readonly st
     for (const url of besides()) {
       await expect(fetch(url, { signal: AbortSignal.timeout(generousMs) })).rejects.toThrow();
     }
-    const kept = [...new Map([...whileRunning, ...readKeptFiles(stack.stateDirectory)])];
+    const kept = [...new Map([...whileRunning, ...readStoredFiles(stack.stateDirectory)])];
     expect(kept.map(([path]) => path)).toEqual(
       expect.arrayContaining([
         "stack.lock",

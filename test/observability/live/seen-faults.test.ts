@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import type { SeenFault } from "./live-fault.ts";
-import { notMade, notTried, printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";
+import { notMade, notTried, printSeenFaults, rejectOtherScale, withSeenFaults } from "./seen-faults.ts";
 
 const verified = readFileSync(join(import.meta.dirname, "README.md"), "utf8");
 const groups = [...ruleGroups, watchdogRules];
@@ -52,9 +52,9 @@ describe("the table of faults that were made", () => {
 
   it("is not written at another scale than that of the rows that it keeps", () => {
     const page = printSeenFaults([seen("GatehouseHeadStale", 9)], groups, { scale: 60, page: "" });
-    expect(() => refuseOtherScale(page, 30)).toThrow("measured at 1 : 60");
-    expect(() => refuseOtherScale(page, 60)).not.toThrow();
-    expect(() => refuseOtherScale("a page without a table", 30)).not.toThrow();
-    expect(() => refuseOtherScale(verified, 7)).toThrow("--scale 60");
+    expect(() => rejectOtherScale(page, 30)).toThrow("measured at 1 : 60");
+    expect(() => rejectOtherScale(page, 60)).not.toThrow();
+    expect(() => rejectOtherScale("a page without a table", 30)).not.toThrow();
+    expect(() => rejectOtherScale(verified, 7)).toThrow("--scale 60");
   });
 });

@@ -47,7 +47,7 @@ export function printSeenFaults(
  *
  * @throws {Error} that says what to do.
  */
-export function refuseOtherScale(page: string, scale: number): void {
+export function rejectOtherScale(page: string, scale: number): void {
   const [, measuredAt] = /^Scale 1 : (\S+)\. "Waits for"/m.exec(page) ?? [];
   if (measuredAt === undefined || Number(measuredAt) === scale) return;
   throw new Error(

@@ -11,7 +11,7 @@ import { nodeFaults } from "./node-faults.ts";
 import { paymentFaults, startReplicated } from "./payment-faults.ts";
 import type { RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 import { printQuietHour, seeQuietHour, withQuietHour } from "./quiet-hour.ts";
-import { printSeenFaults, refuseOtherScale, withSeenFaults } from "./seen-faults.ts";
+import { printSeenFaults, rejectOtherScale, withSeenFaults } from "./seen-faults.ts";
 import { startWatchedStack, type WatchedStack } from "./watched-stack.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
 import { startUpgradedNode, versionFaults } from "./version-faults.ts";
@@ -27,7 +27,7 @@ const { values } = parseArgs({
   },
 });
 const scale = Number(values.scale);
-if (values.write) refuseOtherScale(await readFile(page, "utf8"), scale);
+if (values.write) rejectOtherScale(await readFile(page, "utf8"), scale);
 const only = new RegExp(values.only);
 const watched = [...ruleGroups, watchdogRules];
 const seen: SeenFault[] = [];

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { answersRpc, goodAnswers, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { pause } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
@@ -122,7 +122,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The chain makes no block, and no references are set",
-    settings: rpcIs(answersRpc({ ...goodAnswers, ...buildBlockAnswers(5) })),
+    settings: rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) })),
     shown: {
       verdict: "unknown",
       condition: ["HeightAdvancing", "Quiet"],
@@ -134,7 +134,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node stands still while references go on",
     settings: async (struck) => ({
-      ...(await rpcIs(answersRpc({ ...goodAnswers, ...buildBlockAnswers(5) }))(struck)),
+      ...(await rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) }))(struck)),
       GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead),
       GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
     }),
@@ -150,7 +150,7 @@ export const nodeFaults: readonly Fault[] = [
     what: "The node's height goes back",
     settings: (() => {
       let asked = 0;
-      return rpcIs(answersRpc({ ...goodAnswers, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
+      return rpcIs(answersRpc({ ...goodResponses, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
     })(),
     shown: {
       verdict: "down",
@@ -197,7 +197,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node answers health checks and fails what callers read",
     settings: rpcIs(
-      answersRpc({ ...goodAnswers, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
+      answersRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
         response.writeHead(500).end("disk I/O error"),
       ),
     ),
@@ -220,7 +220,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: async (struck) => ({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(
         struck,
-        answersRpc({ ...goodAnswers, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
+        answersRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
       ),
     }),
     prepare: ({ node }) => writeFile(node.programs.tool, "#!/bin/sh\nexit 3\n"),

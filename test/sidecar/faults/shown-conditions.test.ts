@@ -12,7 +12,7 @@ import { findConditionStatus, metricValues } from "./condition-status.ts";
 import { beginsAs } from "./fault.ts";
 import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
-import { formatVerdict, expectVerdictWords } from "./verdict-words.ts";
+import { formatVerdict, expectVerdictText } from "./verdict-words.ts";
 
 /** A condition as the board has it; the tables tie each reason to its type and status, which the compiler loses here. */
 function condition(type: ConditionType, reason: string): Condition {
@@ -47,7 +47,7 @@ test.each(shownConditions)(
     const { ready } = readNodeReadiness(board);
     showVerdict(metrics, () => verdict);
     expect([verdict.level, ready ? 200 : 503]).toEqual([shown.verdict, shown.readyz]);
-    expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictWords({ ...shown, reads: wordsOf(type, reason) })));
+    expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictText({ ...shown, reads: wordsOf(type, reason) })));
     const exposed = await metrics.metrics();
     expect(exposed).toContain(
       `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`,

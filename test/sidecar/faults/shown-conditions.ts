@@ -2,7 +2,7 @@ import type { VerdictLevel } from "#status/verdict.ts";
 import type { ConditionType, ReasonOf } from "#status/condition.ts";
 
 /** A condition that no fault of the other tables brings about as its main one, and what a node is called of which this alone is not right. */
-export type ShownCondition = {
+export type DisplayedCondition = {
   [T in ConditionType]: Readonly<{
     what: string;
     condition: readonly [T, ReasonOf<T, "False"> | ReasonOf<T, "Unknown">];
@@ -20,14 +20,15 @@ function buildRows<T extends ConditionType>(
     verdict: VerdictLevel,
     readyz?: 503,
   ])[],
-): readonly ShownCondition[] {
+): readonly DisplayedCondition[] {
   return list.map(
     // The parameters tie each reason to its type, which the compiler loses over the map.
-    ([what, reason, verdict, readyz = 200]) => ({ what, condition: [type, reason], verdict, readyz }) as ShownCondition,
+    ([what, reason, verdict, readyz = 200]) =>
+      ({ what, condition: [type, reason], verdict, readyz }) as DisplayedCondition,
   );
 }
 
-const node: readonly ShownCondition[] = [
+const node: readonly DisplayedCondition[] = [
   ...buildRows("RpcResponding", [
     ["No route leads to the node's address, or its name does not exist", "Unreachable", "down", 503],
     ["The node's port answers more than any node does", "ResponseTooLarge", "down", 503],
@@ -58,7 +59,7 @@ const node: readonly ShownCondition[] = [
   ]),
 ];
 
-const files: readonly ShownCondition[] = [
+const files: readonly DisplayedCondition[] = [
   ...buildRows("SoleWriter", [
     ["The node's own start overwrites node.conf at each restart", "StartRewrites", "degraded"],
   ]),
@@ -81,7 +82,7 @@ const files: readonly ShownCondition[] = [
   ]),
 ];
 
-const upkeep: readonly ShownCondition[] = [
+const upkeep: readonly DisplayedCondition[] = [
   ...buildRows("VersionSupported", [
     [
       "A height comes within `upgrade.warnBeforeSeconds` for which the node's version is too old",
@@ -133,7 +134,7 @@ const upkeep: readonly ShownCondition[] = [
   ]),
 ];
 
-const restarts: readonly ShownCondition[] = [
+const restarts: readonly DisplayedCondition[] = [
   ...buildRows("NoRestartPending", [
     ["The node is being restarted", "Running", "working"],
     ["node.conf was edited a moment ago", "Settling", "working"],
@@ -173,7 +174,7 @@ const restarts: readonly ShownCondition[] = [
 ];
 
 /** Looks that end by an error that nobody foresaw: what they said before counts no more. */
-const failedLooks: readonly ShownCondition[] = [
+const failedLooks: readonly DisplayedCondition[] = [
   ...buildRows("RpcResponding", [
     ["The look at the node's RPC ends by an error that the sidecar does not foresee", "CheckFailed", "unknown"],
   ]),
@@ -231,4 +232,10 @@ const failedLooks: readonly ShownCondition[] = [
 ];
 
 /** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */
-export const shownConditions: readonly ShownCondition[] = [...node, ...files, ...upkeep, ...restarts, ...failedLooks];
+export const shownConditions: readonly DisplayedCondition[] = [
+  ...node,
+  ...files,
+  ...upkeep,
+  ...restarts,
+  ...failedLooks,
+];

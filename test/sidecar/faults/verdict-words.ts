@@ -9,7 +9,7 @@ export function formatVerdict({ title, message }: Verdict): string {
 }
 
 /** Returns how the verdict's text has to begin: the headline, and the fault's own side by its name. `…` stands for anything. */
-export function expectVerdictWords({ verdict, condition: [type, reason], reads }: Omit<Shown, "readyz">): string {
+export function expectVerdictText({ verdict, condition: [type, reason], reads }: Omit<Shown, "readyz">): string {
   const status = findConditionStatus(type, reason);
   // The tables tie each reason to its type, which the compiler loses here.
   const side = findConditionTitle({ type, status, reason } as Condition);

@@ -13,7 +13,7 @@ import { isLong, takeSlice } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCallers } from "../../support/gateway/callers.ts";
-import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRejected } from "../../support/settings-in-force.ts";
 import { listChildren } from "../../support/list-children.ts";
 
 const controlToken = "control-token-of-the-test-000000000001";
@@ -130,7 +130,7 @@ describe("a sidecar that serves on", () => {
       const before = await readFile(path, "utf8");
       const holder = await readHolder();
       await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
-      expect(await waitUntilRefused(sidecar, path)).toContain("health.timeoutMs");
+      expect(await waitUntilRejected(sidecar, path)).toContain("health.timeoutMs");
       expect(await readHolder()).toBe(holder);
       expect(await readPrometheus(sidecar)).toContain('gatehouse_file_loaded{setting="settingsPath"} 0');
       const found = await readSettingsInForce(sidecar, path);
@@ -150,7 +150,7 @@ describe("a sidecar that serves on", () => {
       const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
       const { port } = taker.address() as AddressInfo;
       await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
-      expect(await waitUntilRefused(sidecar, path)).toMatch(/taken/);
+      expect(await waitUntilRejected(sidecar, path)).toMatch(/taken/);
       expect(await readHolder()).not.toBe(holder);
       expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
       await callers.end();

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callRpc } from "../../support/call-rpc.ts";
 import { takeSlice } from "../../support/run-size.ts";
 import { startService } from "../../support/service-process.ts";
-import { readSettingsInForce, waitUntilInForce, waitUntilRefused } from "../../support/settings-in-force.ts";
+import { readSettingsInForce, waitUntilInForce, waitUntilRejected } from "../../support/settings-in-force.ts";
 
 let folder: string;
 let path: string;
@@ -49,7 +49,7 @@ describe("a gateway whose machine starts again while its settings can't be used"
       await (await start())[Symbol.asyncDispose]();
       await writeFile(path, text);
       await using gateway = await start();
-      expect(await waitUntilRefused(gateway, path)).toContain(why);
+      expect(await waitUntilRejected(gateway, path)).toContain(why);
       expect((await readSettingsInForce(gateway, path))?.sha256).toBe(hash("sha256", good));
       expect(await callRpc(gateway.urls["gateway"] ?? "", "eth_chainId", [])).toHaveProperty("jsonrpc", "2.0");
       const fixed = settingsWith({ log: { level: "error" } });

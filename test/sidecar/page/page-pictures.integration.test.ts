@@ -7,7 +7,7 @@ import { PNG } from "pngjs";
 import { afterAll, beforeAll, expect, test, type TestContext } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
-import type { ShownTarget } from "#sidecar/overview/target-watch.ts";
+import type { DisplayedTarget } from "#sidecar/overview/target-watch.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { explainMissingFonts, takePicture, type PictureOptions } from "../../support/page/page-picture.ts";
 import {
@@ -76,7 +76,7 @@ const target = {
   since: "2026-03-04T11:00:00.000Z",
   beganEarlier: false,
 };
-const targets: readonly ShownTarget[] = [
+const targets: readonly DisplayedTarget[] = [
   {
     ...target,
     name: "node-7",

@@ -27,7 +27,7 @@ export type RunningFacilitator = AsyncDisposable &
   }>;
 
 /** Surroundings of a facilitator: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
-export type FacilitatorPlace = Readonly<{
+export type FacilitatorLocation = Readonly<{
   rpcUrl: string;
   token: Address;
   ledgerPath: string;
@@ -40,7 +40,7 @@ export function buildFacilitatorEnvironment({
   token,
   ledgerPath,
   env,
-}: FacilitatorPlace): Record<string, string> {
+}: FacilitatorLocation): Record<string, string> {
   return {
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
@@ -54,7 +54,7 @@ export function buildFacilitatorEnvironment({
 }
 
 /** Starts a facilitator and waits until it is ready. */
-export async function startFacilitator(place: FacilitatorPlace): Promise<RunningFacilitator> {
+export async function startFacilitator(place: FacilitatorLocation): Promise<RunningFacilitator> {
   const process = await startService("facilitator", buildFacilitatorEnvironment(place));
   const url = process.urls["facilitator"] ?? "";
   const operationsUrl = process.urls["facilitator-operations"] ?? "";

@@ -7,12 +7,12 @@ export type ClusterObject = Readonly<{
   metadata: Readonly<{ name: string; namespace?: string; [key: string]: unknown }>;
 }>;
 
-export type ClusterAnswer = Readonly<{ status: number; body: unknown; warning: string | undefined }>;
+export type ClusterResponse = Readonly<{ status: number; body: unknown; warning: string | undefined }>;
 
 /** A cluster, as whoever holds the token sees it. */
 export type ClusterClient = AsyncDisposable &
   Readonly<{
-    ask: (method: Method, path: string, body?: unknown, bodyType?: string) => Promise<ClusterAnswer>;
+    ask: (method: Method, path: string, body?: unknown, bodyType?: string) => Promise<ClusterResponse>;
     /** Applies an object with strict field validation. Returns what the cluster has against it: a refusal, a warning, or nothing. */
     apply: (object: ClusterObject, mode?: "for real" | "dry run") => Promise<string | undefined>;
   }>;

@@ -1,10 +1,10 @@
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { goodAnswers, risingHeight } from "#sidecar/testing/watched-node.ts";
+import { goodResponses, risingHeight } from "#sidecar/testing/watched-node.ts";
 
 /** Starts a node's RPC that answers health checks well, with a height that rises at each look. */
 export async function startRisingNode(): Promise<FakeNode> {
   const node = await startFakeNode();
-  const answers: Readonly<Record<string, () => unknown>> = { ...goodAnswers, eth_blockNumber: risingHeight };
+  const answers: Readonly<Record<string, () => unknown>> = { ...goodResponses, eth_blockNumber: risingHeight };
   node.answer(({ method }) => answers[method]?.() ?? null);
   return node;
 }

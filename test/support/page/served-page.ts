@@ -10,7 +10,7 @@ import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";
 import { createPageState } from "#gateway/page/page-state.ts";
 import { addPageRoutes, addStatusRoutes } from "#sidecar/page/status-routes.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
+import { createCommandText } from "#sidecar/upkeep/command-words.ts";
 import type { PlanView } from "#sidecar/upkeep/plan/plan-view.ts";
 import { createCharts } from "#status/charts.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
@@ -71,7 +71,7 @@ export async function servePage({
   const sources = { board, verdict, clock, health: () => health, charts };
   const state = createPageState({ ...sources, traffic: () => Promise.resolve(traffic), pruningOldAfterMs: 90_000 });
   const facts = {
-    command: createCommandWords(settings.upkeep, "/state"),
+    command: createCommandText(settings.upkeep, "/state"),
     statusUrl: "http://127.0.0.1:9600",
     ops: { directory: "/srv/node-7/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/srv/node-7/bin/node.conf",

@@ -42,7 +42,7 @@ export type RegisteredResource = Readonly<{
 }>;
 
 /** Request of the engine for a component. */
-export type AskedComponent = Readonly<{
+export type RequestedComponent = Readonly<{
   type?: string;
   name?: string;
   inputs: Values;
@@ -60,7 +60,7 @@ export type ComponentEngine = AsyncDisposable &
     logged: readonly string[];
     schema: () => Promise<string>;
     /** @throws {ServiceError} what the plugin has against it. */
-    construct: (asked: AskedComponent) => Promise<Readonly<{ urn: string; state: Values }>>;
+    construct: (asked: RequestedComponent) => Promise<Readonly<{ urn: string; state: Values }>>;
   }>;
 
 const [project, stack] = ["shop", "test"];
@@ -103,11 +103,11 @@ export async function startComponentEngine(directory: string): Promise<Component
     logged,
     schema: async () => {
       const asked = new providerMessages.GetSchemaRequest();
-      return (await waitForAnswer<GetSchemaResponse>((done) => client.getSchema(asked, done))).getSchema();
+      return (await waitForResponse<GetSchemaResponse>((done) => client.getSchema(asked, done))).getSchema();
     },
     construct: async (asked) => {
       const request = buildRequest(asked, monitor.address);
-      const response = await waitForAnswer<ConstructResponse>((done) => client.construct(request, done));
+      const response = await waitForResponse<ConstructResponse>((done) => client.construct(request, done));
       return { urn: response.getUrn(), state: response.getState()?.toJavaScript() ?? {} };
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -115,7 +115,14 @@ export async function startComponentEngine(directory: string): Promise<Component
 }
 
 function buildRequest(
-  { type = "gatehouse:index:Stack", name = "pay", inputs, alias, providers = {}, isPreview = false }: AskedComponent,
+  {
+    type = "gatehouse:index:Stack",
+    name = "pay",
+    inputs,
+    alias,
+    providers = {},
+    isPreview = false,
+  }: RequestedComponent,
   monitor: string,
 ): ConstructRequest {
   const request = new providerMessages.ConstructRequest();
@@ -135,7 +142,7 @@ function buildRequest(
 
 type Callback<Response> = (error: ServiceError | null, response: Response) => void;
 
-function waitForAnswer<Response>(ask: (done: Callback<Response>) => unknown): Promise<Response> {
+function waitForResponse<Response>(ask: (done: Callback<Response>) => unknown): Promise<Response> {
   return new Promise((resolve, reject) => {
     ask((error, response) => (error === null ? resolve(response) : reject(error)));
   });

@@ -115,7 +115,7 @@ function isInside(path: string, directory: string): boolean {
 }
 
 /** Whether a path is the work directory of an upgrade or restore. Pure. */
-export function isWorkPlace(path: string): boolean {
+export function isWorkLocation(path: string): boolean {
   return basename(dirname(path)) === workDirectory;
 }
 

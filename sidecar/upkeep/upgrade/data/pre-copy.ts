@@ -30,7 +30,7 @@ const usualMarginMs = 600_000;
 const passesMax = 3;
 
 /** Interval of the check whether copying is still safe. */
-const lookAgainMs = 5_000;
+const checkAgainMs = 5_000;
 
 /** Free space to leave for the node while its data are copied: this share of the file system, but at most this many bytes. */
 const keptShare = 0.02;
@@ -53,7 +53,7 @@ export async function copyRunningStores(
   const stop = new AbortController();
   const over = new AbortController();
   const look = () => findTrouble(record, mark, clocks).catch((error: Error) => error.message);
-  const looking = waitUntil(look, (trouble) => trouble !== undefined, { everyMs: lookAgainMs, signal: over.signal });
+  const looking = waitUntil(look, (trouble) => trouble !== undefined, { everyMs: checkAgainMs, signal: over.signal });
   const stopped = looking.then((trouble) => {
     if (trouble !== undefined) stop.abort();
     return trouble;

@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, sep } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
-import { formatCopyName, measureCopy, isWorkPlace } from "./data-stores.ts";
+import { formatCopyName, measureCopy, isWorkLocation } from "./data-stores.ts";
 
 /** Source of each store's data, or why there is none. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
@@ -16,7 +16,7 @@ export async function findSnapshot(
   stores: readonly UpgradeStore[],
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
-  if (requested === undefined && last?.restoredFrom?.every((path) => isWorkPlace(dirname(path))) === true) {
+  if (requested === undefined && last?.restoredFrom?.every((path) => isWorkLocation(dirname(path))) === true) {
     // The copy that the last restore was made from still exists, unless somebody removed it.
     return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
   }
@@ -68,7 +68,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   if (!found.isDirectory()) return `${source} is neither a directory nor a file`;
   const names = await readdir(path);
   if (names.length === 0) return `${source} is empty`;
-  if (!isWorkPlace(path)) return [path];
+  if (!isWorkLocation(path)) return [path];
   return `${source} is the directory of an upgrade that holds no copy of the data (${formatCopyName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 

@@ -8,11 +8,11 @@ import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { createCommandWords } from "#sidecar/upkeep/command-words.ts";
+import { createCommandText } from "#sidecar/upkeep/command-words.ts";
 import { requestControl } from "#sidecar/upkeep/control/request-control.ts";
-import { controlView, resumeAnswer, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
+import { controlView, resumeResponse, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
-import { addGuardedControlRoutes, listenControl } from "#sidecar/upkeep/control/listen-control.ts";
+import { addGuardedControlRoutes, listenForControl } from "#sidecar/upkeep/control/listen-control.ts";
 import type { UpkeepControl } from "#sidecar/upkeep/control/upkeep-control.ts";
 import type { RestartRequestResult } from "#sidecar/upkeep/restart/requested-restart.ts";
 import { runGatehouse } from "../../../support/run-command.ts";
@@ -45,13 +45,13 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 const ask = (stateDirectory: string) =>
-  requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeAnswer });
+  requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeResponse });
 
 test("the socket is its owner's alone, takes the place of a killed sidecar's, and is gone with the sidecar", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
   await writeFile(locateSocket(directory), "left by a killed one");
   {
-    await using _ = await listenControl(directory, control, { log, mask });
+    await using _ = await listenForControl(directory, control, { log, mask });
     const modes = [await stat(locateSocket(directory)), await stat(join(directory, "control"))].map(
       ({ mode }) => mode & 0o777,
     );
@@ -66,7 +66,7 @@ test.skipIf(process.platform !== "linux")(
   async () => {
     const long = join(directory, "a-directory-with-a-name-of-some-length/".repeat(6));
     await mkdir(long, { recursive: true });
-    await using _ = await listenControl(long, control, { log, mask });
+    await using _ = await listenForControl(long, control, { log, mask });
     expect(Buffer.byteLength(locateSocket(long))).toBeGreaterThan(200);
     expect(await ask(long)).toEqual({ result: "none", node });
     const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
@@ -75,7 +75,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test("a socket that a killed sidecar left answers nobody, and says so", async () => {
-  const listening = await listenControl(directory, control, { log, mask });
+  const listening = await listenForControl(directory, control, { log, mask });
   await listening[Symbol.asyncDispose]();
   await writeFile(locateSocket(directory), "");
   await expect(ask(directory)).rejects.toThrow(
@@ -89,15 +89,15 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
   for (const place of [killed, running]) await mkdir(place);
   await mkdir(join(killed, "control"));
   await writeFile(locateSocket(killed), "");
-  await using _ = await listenControl(running, control, { log, mask });
+  await using _ = await listenForControl(running, control, { log, mask });
   const target = { kind: "socket", stateDirectories: [killed, running] } as const;
   expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
 });
 
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
-  expect(createCommandWords({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
-  const words = createCommandWords({}, "/srv/the node's");
+  expect(createCommandText({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
+  const words = createCommandText({}, "/srv/the node's");
   expect(words("upgrade --cancel")).toBe(`${formatOwnCommand()} upgrade --cancel`);
   expect(words("adopt")).toBe(`${formatOwnCommand()} adopt`);
   expect(words("restore --snapshot")).toBe(
@@ -111,7 +111,7 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
   masking.hide(url);
   const answer = { result: "none", node: { name: "node-7", words: `pushes to ${url}` } } as const;
   const answering = { ...control, resume: () => answer };
-  await using _ = await listenControl(directory, answering, { log, mask: masking });
+  await using _ = await listenForControl(directory, answering, { log, mask: masking });
   expect(await ask(directory)).toEqual({
     result: "none",
     node: { name: "node-7", words: "pushes to http://[masked]@push.example:9091" },
@@ -129,7 +129,7 @@ test("a command that is advised is for the same sidecar, named by its state dire
   await mkdir(place);
   await writeFile(join(directory, "sidecar.json5"), JSON.stringify({ upkeep: { stateDirectory: place } }));
   const waiting: UpkeepControl = { ...control, restart: () => ({ result: "waits", node }) };
-  await using _ = await listenControl(place, waiting, { log, mask });
+  await using _ = await listenForControl(place, waiting, { log, mask });
   const quoted = `'${directory}/the node'\\''s'`;
   const typed = ["--state-directory", place];
   expect(await runAgreed("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
@@ -162,7 +162,7 @@ test("a refusal says what the sidecar says, and only a wrong token is called one
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const { url } = listener;
   const target = { kind: "url", url, token } as const;
-  const resume = { path: "/resume", answer: resumeAnswer } as const;
+  const resume = { path: "/resume", answer: resumeResponse } as const;
   await expect(requestControl(target, resume)).rejects.toThrow(
     `${url} refuses the request: the sidecar is starting; try again in a moment.`,
   );
