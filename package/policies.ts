@@ -3,7 +3,7 @@ import { createPolicy } from "#policies/policy.ts";
 import { allRules } from "#policies/rules/all-rules.ts";
 
 /**
- * `gatehouse-evm/policies`: what a deployment of Gatehouse may not do, for one's own policy pack. A pack that has these and
+ * `gatehouse-evm/policies`: rules that a Gatehouse deployment must not break, for use in your own policy pack. A pack that has these and
  * nothing else is the folder `dist/policies` of the package.
  *
  * @param now returns the day that exceptions are judged by.

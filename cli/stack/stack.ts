@@ -36,7 +36,7 @@ export type StackOptions = Readonly<{
   stateDirectory: string;
   /** Port of a Prometheus over the stack; absent: none runs. */
   observe: number | undefined;
-  /** Port of the page about the services; absent: none is served. */
+  /** Port for the services page; if absent, the page is not served. */
   overview: number | undefined;
   env: Variables;
 }>;

@@ -66,8 +66,8 @@ export function readRegularText(path: string, limitBytes: number): string {
 }
 
 /**
- * Reads a text specified on the command line, at most `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). Blocks until a
- * pipe is written.
+ * Reads text from the source given on the command line, up to `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). Blocks
+ * until a pipe is written.
  *
  * @throws {RegularFileError} for a larger text.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).

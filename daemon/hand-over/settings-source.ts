@@ -38,8 +38,8 @@ const looksAlone = 2;
 const looksApart = 11;
 
 /**
- * Returns a function that decides at each check whether the files may be read. A stack's settings and secrets are deployed separately, by a
- * container each or by the cluster's agent: a change of both counts as one, because the settings may be useless without the secret.
+ * Returns a function that decides at each check whether the files may be read. A stack's settings and secrets are rolled out separately
+ * (each by its own container, or by the kubelet). A change of both counts as one: the new settings may not work without the new secret.
  */
 export function createSettling(paths: readonly string[]): (look: string) => boolean {
   const needed = new Set(paths.map((path) => dirname(path))).size > 1 ? looksApart : looksAlone;

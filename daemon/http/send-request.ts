@@ -21,7 +21,7 @@ export type HttpRequest = Readonly<{
 export type SendRequest = (request: HttpRequest) => Promise<IncomingMessage>;
 
 /**
- * Sends a request by node:http. Not by `fetch`, whose first call loads 14 MiB. Rejects with the system's error (`code`, e.g.
+ * Sends a request via node:http. Not by `fetch`, whose first call loads 14 MiB. Rejects with the system's error (`code`, e.g.
  * `ECONNREFUSED`), or an {@link UnresolvedNameError} if the request ended before a name server responded.
  */
 export const sendRequest: SendRequest = ({ url, body, agent = false, ...options }) =>

@@ -1,9 +1,9 @@
 import type { Writable } from "node:stream";
 
-/** Max bytes buffered for a reader: some minutes of a busy service's log, and little compared with its memory. */
+/** Max bytes buffered for a reader: a few minutes of a busy service's log, and small compared with its memory. */
 const waitingBytesMax = 4 * 1024 * 1024;
 
-/** Handlers for lines that are not written. */
+/** Handlers for dropped lines. */
 export type OutputLosses = Readonly<{
   /** Called after lines were dropped because the reader was too slow, once there is space again, before the next line. */
   dropped: (lines: number) => void;

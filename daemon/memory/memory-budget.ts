@@ -9,7 +9,7 @@ export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) 
 
 const nothingKept: GivingWay = { bytes: () => 0, giveUp: () => undefined };
 
-/** Holder of bytes: a connection, closed when its bytes are needed. */
+/** Something that holds memory: a connection, which is closed when its memory is needed elsewhere. */
 export type MemoryHolder = Readonly<{
   bytes: number;
   /** Whether its client has to read pending output, or to send the rest of its input. */

@@ -30,7 +30,7 @@ export function encodeBlock(block: Block, transactions: readonly Hex.Hex[]): Hex
 
 type Nested = Parameters<typeof Rlp.fromHex>[0];
 
-/** Encodes a receipt as for its block's `receiptsRoot`: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
+/** Encodes a receipt the way it is encoded for its block's `receiptsRoot`: type and RLP of status, gas, bloom and logs (EIP-658, EIP-2718). */
 export function encodeReceipt(receipt: Receipt): Hex.Hex {
   const logs = receipt.logs.map(({ address, topics, data }) => [address, [...topics], data] as const);
   const encoded = Rlp.fromHex([

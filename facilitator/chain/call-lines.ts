@@ -13,7 +13,7 @@ export type Line = (typeof lines)[number];
 /** Queue position of a call. */
 export type CallLocation = Readonly<{
   line: Line;
-  /** Caller that made the call; callers of a line are served round-robin. */
+  /** The caller that made the call; callers in a queue are served round-robin. */
   caller: string;
   /** Aborts when no client waits for the result. */
   signal?: AbortSignal | undefined;

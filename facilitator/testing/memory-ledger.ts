@@ -137,7 +137,7 @@ function createLeaderRequests(database: MemoryDatabase, link: Link, writer: Writ
 
 function createLease(database: MemoryDatabase, link: Link): SettlerLease {
   const holder = {};
-  /** Changes the lease once no transaction reads it. */
+  /** Updates the lease once no transaction is reading it. */
   const change = <T>(what: string, work: (lease: LeaseRow | undefined) => T): Promise<T> => {
     const run = async () => {
       await link.send(what);

@@ -11,7 +11,7 @@ export type Trouble = Readonly<{
   isUnrest: () => boolean;
 }>;
 
-/** Kills, stops, freezes and cuts off replicas, and makes the chain's nodes drop transactions, during the unrest. */
+/** Kills, stops, freezes and partitions replicas, and makes the chain's nodes drop transactions, during the chaos phase. */
 export async function causeTrouble({ scheduler, replicas, start, chain, isUnrest }: Trouble): Promise<void> {
   const { random, pick, nowMs } = scheduler;
   const pause = scheduler.pauseOf(scheduler.actor("trouble"));

@@ -31,7 +31,7 @@ export type Message =
   | Readonly<{ kind: "single"; call: Call | BadCall }>
   | Readonly<{ kind: "batch"; calls: readonly (Call | BadCall)[] }>;
 
-/** Whether the call is invalid, so that it only gets its error. */
+/** Whether the call is invalid, in which case it is answered only with an error. */
 export function isBad(call: Call | BadCall): call is BadCall {
   return "error" in call;
 }

@@ -23,7 +23,7 @@ export type RateLimiter = Readonly<{
   waitFor: (key: string, costUnits: number, rates: Rates) => number | undefined;
   /** Charges units for work already done, into debt if necessary: the caller's next call waits until the debt is paid. The max debt is one full burst. */
   owe: (key: string, costUnits: number, rates: Rates) => void;
-  /** Returns the milliseconds until a caller's debt is paid; undefined if there is none, or only a store knows. */
+  /** Returns the milliseconds until a caller's debt is paid; undefined if there is none, or if only a store can tell. */
   debtMs: (key: string, rates: Rates) => number | undefined;
 }>;
 

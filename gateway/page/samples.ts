@@ -13,7 +13,7 @@ export type Sample = Readonly<{
   limited: number;
 }>;
 
-/** Values of each chart, over the same times; null: unknown. */
+/** Values for each chart, at the same points in time; null means unknown. */
 export type Columns = Readonly<{
   atMs: readonly number[];
   blocksPerMinute: readonly (number | null)[];

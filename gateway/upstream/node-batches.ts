@@ -22,7 +22,7 @@ export type NodeBatch = NodeSender &
     addPlain: (call: PieceCall) => BatchPiece;
   }>;
 
-/** Forms batches to the node from the remaining calls of clients' batches. */
+/** Builds batches for the node from the remaining calls in clients' batches. */
 export type NodeBatches = Readonly<{
   /** Returns how many of a caller's calls may go to the node together now; 1 while the node is known not to serve its batches. */
   items: (caller: string) => number;

@@ -81,8 +81,8 @@ export const turnBytes = 16_384;
 /** Work in several steps, spread over ticks. */
 export type Turns = Readonly<{
   /**
-   * Runs a step, which returns the bytes it processed, until it returns 0. When a tick's time is over, the rest is left for a later one;
-   * `isOver` ends it before that.
+   * Repeats a step, which returns the number of bytes it processed, until it returns 0. When a tick's time is over, the rest is left for a
+   * later one; `isOver` ends it before that.
    */
   run: (step: () => number, isOver: () => boolean) => void;
 }>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { formatTable, withMarked } from "#daemon/markdown.ts";
 import { keyDeclarations } from "./declared-key.ts";
 
-/** Start of the keys in `Pulumi.yaml`; they run to the end of the file. */
+/** Where the keys start in `Pulumi.yaml`; they run to the end of the file. */
 const beginning = /^config:$/m;
 
 /**

@@ -1,4 +1,4 @@
-/** npm's names of the images' architectures, by Docker's names. */
+/** npm's architecture names for the images, keyed by Docker's names. */
 export const npmArchitectures = { amd64: "x64", arm64: "arm64" } as const;
 
 /** An architecture that images are built for. */

@@ -25,7 +25,7 @@ export function formatLiveFilesVolumeName(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
-/** Returns the name of the Secret, and of the pod volume, with the secrets whose change triggers a hot restart. */
+/** Returns the name of the Secret (and of its pod volume) that holds the secrets whose change triggers a hot restart. */
 export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }

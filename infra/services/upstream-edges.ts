@@ -66,7 +66,7 @@ const connectedSettings = [
   ["ledger", "url"],
 ] as const;
 
-/** Lists the connections to the servers in a stack's settings of a service; the service's schema rejects invalid URLs. */
+/** Lists the server connections in a stack's settings for a service; the service's schema rejects invalid URLs. */
 export function listSettingsEdges(settings: SettingsTree): readonly Edge[] {
   return connectedSettings
     .flatMap((path) => findRenderedValue(settings, path))

@@ -1,6 +1,6 @@
 /** Level and summary of a rule, for lists of findings. */
 type RuleWords = Readonly<{
-  /** `error`: the node would not start, or not behave as the file specifies. `warning`: the node may run, but with unexpected results. */
+  /** `error`: the node would not start, or would not behave as the file specifies. `warning`: the node may run, but with unexpected results. */
   level: "error" | "warning";
   /** One sentence. `docs/lint.md` has details, under a heading of the rule's name. */
   summary: string;

@@ -18,7 +18,7 @@ export async function openTestLedger(
   return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-/** Opens a ledger in a SQLite file as one of several processes that share it. Disposal disowns its claims and closes the file. */
+/** Opens a ledger in a SQLite file as one of several processes that share it. Disposing of it releases its claims and closes the file. */
 export async function joinTestLedger(
   path: string,
   clock: () => number = Date.now,

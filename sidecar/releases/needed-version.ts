@@ -7,7 +7,7 @@ import type { Release } from "./release-list.ts";
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
-  /** Time per block; undefined if the node never reported the times of its blocks. */
+  /** Block time; undefined if the node has never reported block timestamps. */
   secondsPerBlock: number | undefined;
   /** Wall clock. */
   nowMs: number;

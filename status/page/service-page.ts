@@ -8,7 +8,7 @@ import { addAssets } from "./static-routes.ts";
 /** Content of the page of a service without a node. */
 export type ServicePage = Readonly<{
   service: PaidService;
-  /** The service's function and users, for the head of its page. */
+  /** What the service does and who uses it, for its page header. */
   tags: readonly string[];
   chainId: number;
   /** Pages to link to, each `name=URL`. */

@@ -55,9 +55,9 @@ describe("the runbooks", () => {
 
   it.each(pages)("$name says where its commands are typed", ({ text }) => {
     expect(text).toContain(
-      "## See it\n\nWhere to type this: [runbooks](README.md#where-to-type-the-commands).\n\n```sh\n",
+      "## See it\n\nWhere to run this: [runbooks](README.md#where-to-run-the-commands).\n\n```sh\n",
     );
-    expect(index).toContain("\n## Where to type the commands\n");
+    expect(index).toContain("\n## Where to run the commands\n");
   });
 
   it.each([...pages, { name: "README.md", text: index }])("$name links to files that are there", ({ text }) => {

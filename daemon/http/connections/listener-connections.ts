@@ -69,7 +69,7 @@ export class ListenerConnections {
     return this.#leaving;
   }
 
-  /** Limits a server's connections. Install it last of the connection handlers, so that no work is done for a connection that will be refused. */
+  /** Limits a server's connections. Install it as the last connection handler, so that no work is done for a connection that will be refused. */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),

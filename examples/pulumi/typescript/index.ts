@@ -1,7 +1,7 @@
 import { Config } from "@pulumi/pulumi";
 import { Stack } from "gatehouse-evm/pulumi";
 
-/** A guarded node and a sold route, by the component of gatehouse-evm. */
+/** A guarded node and a paid route, created with the gatehouse-evm component. */
 const config = new Config();
 
 const pay = new Stack("pay", {

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** First byte of a frame (RFC 6455, section 5.2): opcode of a text message's first or only frame, opcode of a continuation, and the flag of the last frame. */
+/** First byte of a frame (RFC 6455, section 5.2): the text opcode, the continuation opcode, and the FIN bit. */
 const text = 0x01;
 const continuation = 0x00;
 const last = 0x80;

@@ -2,7 +2,7 @@ import { serviceLabel } from "../scrape-config.ts";
 import { type Dashboard, each, ofStack, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
 
 const firing = `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`;
-/** Service of each target as it reported itself within a day: a target that is down reports nothing now. */
+/** The service name each target last reported within the past day, since a target that is down reports nothing now. */
 const known = `max by (job, instance, service) (last_over_time(${selected("gatehouse_build_info")}[1d]))`;
 /** Service of each target by its label, including targets that never responded. */
 const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "service", "$1", "${serviceLabel}", "(.+)")`;

@@ -44,7 +44,7 @@ const lockAgainMs = 100;
 
 /**
  * Opens the state of one node exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else.
- * State of an older version has no identity; it is migrated once if its copies of node.conf are this node's.
+ * State written by an older version has no identity; it is migrated once, if its copies of node.conf belong to this node.
  *
  * @throws {StartupError} when another sidecar uses the state or node.conf, the state belongs to another node, or the workspace is the
  * programs' directory.

@@ -34,7 +34,7 @@ export type CheckConfigOptions = Readonly<{
   clockThen: ClockThen;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
-  /** Last audited content when the read of node.conf started. */
+  /** The last audited content as of the start of this node.conf read. */
   auditedThen: AuditedConfig | undefined;
 }>;
 

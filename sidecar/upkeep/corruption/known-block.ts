@@ -14,7 +14,7 @@ const unprunedBlocks = 10_000;
  */
 export type KnownBlockState = "same" | "replaced" | "missing" | "pruned" | "unknown";
 
-/** Compares a known block with a node's current block of that number, at the node's height. */
+/** Compares a known block with the block that the node has at that number now, given the node's current height. */
 export function compareKnownBlock(known: KnownBlock, now: BlockCheck, height: number | undefined): KnownBlockState {
   if (now.kind === "found") return now.hash === known.hash ? "same" : "replaced";
   if (now.kind === "unknown" || height === undefined || height < known.number) return "unknown";

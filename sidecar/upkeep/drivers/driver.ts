@@ -23,7 +23,7 @@ export type NodeDriver = Readonly<{
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** Finds the possible processes of the node; also empty if they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
-  /** Checks whether the node runs now, for a supervisor that reports only that. */
+  /** Checks whether the node is running now, for a supervisor that reports nothing else. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
   /** Explains why the driver can't act now, as far as it can tell without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;

@@ -8,7 +8,7 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
 import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
 
-/** Stop command and how to run it, and the time for the node to exit by itself. */
+/** The stop command, how to run it, and the grace period for the node to exit on its own. */
 export type OpsStopCommand = Readonly<{
   words: string;
   run: () => Promise<ProcessResult>;

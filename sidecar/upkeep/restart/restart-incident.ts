@@ -21,7 +21,7 @@ export type RestartIncident = Readonly<{
   reason: string;
   /** Reason of the first attempt, if this is a retry. */
   firstReason: string;
-  /** Whether an earlier sidecar made the restart, so that only its verification is missing. */
+  /** Whether an earlier sidecar performed the restart, leaving only its verification. */
   isMade: boolean;
   /** Whether an earlier sidecar started it and may have left the node down. */
   isFinishing: boolean;

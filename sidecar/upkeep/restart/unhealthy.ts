@@ -141,7 +141,7 @@ function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">)
   return true;
 }
 
-/** Reasons that may mean a closed node port: a proxy accepts connections in its place, and closes them. */
+/** Failure reasons that may mean the node's port is closed: a proxy may accept the connection on its behalf and then close it. */
 const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
   "ConnectionRefused",
   "ConnectionClosed",

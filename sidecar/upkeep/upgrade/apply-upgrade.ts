@@ -50,7 +50,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
-    /** Rechecks an upgrade after its data are copied. */
+    /** Rechecks an upgrade after its data has been copied. */
     check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;

@@ -58,8 +58,8 @@ looking(`a runbook is a page of the same look, with links and commands to copy${
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
   await expectWellMade(page, "runbook");
   await page.getByRole("link", { name: "runbooks", exact: true }).click();
-  await page.waitForURL(`${url}/runbooks/README.md#where-to-type-the-commands`);
-  expect(await page.locator("h2:target").innerText()).toBe("Where to type the commands");
+  await page.waitForURL(`${url}/runbooks/README.md#where-to-run-the-commands`);
+  expect(await page.locator("h2:target").innerText()).toBe("Where to run the commands");
   await expectWellMade(page, "runbooks");
   await page.getByRole("link", { name: "The watchdog" }).click();
   await page.getByRole("heading", { name: "The watchdog" }).waitFor();

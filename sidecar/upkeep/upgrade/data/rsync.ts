@@ -7,7 +7,7 @@ import { waitUntil } from "#daemon/time.ts";
 /** Max output of rsync to keep for a message. */
 const outputLimitBytes = 65_536;
 
-/** Time limit for a program that only prints its own description, and for a killed process to exit. */
+/** Time limit for a program that only prints information about itself (e.g. --version), and for a killed process to exit. */
 const briefMs = 10_000;
 
 /** Exit status of rsync if files vanished during the run (rsync(1), EXIT VALUES). */
