@@ -76,6 +76,12 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
   const sinks = new Map<string, ResponseSink>();
   const cancelled: string[] = [];
   let text = "";
+  let held = 0;
+  const hold = (bytes: number) => {
+    held += bytes;
+    return true;
+  };
+  const memory = { hold, tryAcquire: hold, release: (bytes: number) => void (held -= bytes) };
   runBatch(
     Array.from({ length: 20 }, (_, at) => ({ id: String(at), method: "a", params: "[]" })),
     { ahead: () => 8, responseBytes: 1_000 },
@@ -85,16 +91,21 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
         return { resume: () => undefined, cancel: () => cancelled.push(id) };
       },
       sink: { ...discardedResponse, text: (json) => void (text = json) },
-      memory: roomyMemory,
+      memory,
       turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
       toNode: { gather: () => undefined, release: () => undefined },
     },
   );
   const long = "x".repeat(600);
+  // A call in flight has a part of its response when it is cancelled.
+  sinks.get("2")?.begin(undefined, "node");
+  sinks.get("2")?.chunk(Buffer.alloc(100));
+  expect(held).toBeGreaterThan(0);
   for (const id of ["0", "1"]) sinks.get(id)?.text(`{"id":${id},"result":"${long}"}`, "node");
   expect([...sinks.keys()]).toEqual(["0", "1", "2", "3", "4", "5", "6", "7", "8"]);
   expect(cancelled).toEqual(["2", "3", "4", "5", "6", "7", "8"]);
   const entries = JSON.parse(text) as readonly Readonly<{ result?: string; error?: object }>[];
   expect(entries.map(({ error }) => error !== undefined)).toEqual(entries.map((_, at) => at > 0));
   expect(entries).toHaveLength(20);
+  expect(held).toBe(0);
 });

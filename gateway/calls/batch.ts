@@ -57,7 +57,10 @@ export function runBatch(
 /** A batch in progress. It receives the responses of its calls, each with the call's slot. */
 class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
+  /** Counts the responses that are being collected. */
   readonly memory: HeldScope;
+  /** Counts the entries that wait to be sent. */
+  readonly #entriesMemory: HeldScope;
   readonly #calls: readonly (Call | BadCall)[];
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
@@ -78,6 +81,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     const { sink, memory, plainReads } = dependencies;
     this.limitBytes = limits.responseBytes;
     this.memory = new HeldScope(memory);
+    this.#entriesMemory = new HeldScope(memory);
     this.#calls = calls;
     this.#limits = limits;
     this.#dependencies = dependencies;
@@ -88,7 +92,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
       { places: calls.length, head: "[", tail: "]", empty: "" },
       {
         sink,
-        memory: this.memory,
+        memory: this.#entriesMemory,
         room: { limitBytes: limits.responseBytes, entryWithout },
         retryAfterSeconds: () => (this.#isServed ? undefined : this.#retryAfterSeconds),
       },
@@ -153,6 +157,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   cancel(): void {
     this.#isCancelled = true;
     this.memory[Symbol.dispose]();
+    this.#entriesMemory[Symbol.dispose]();
     for (const flow of this.#flows.splice(0)) flow?.cancel();
     // Another caller may wait for a call that it shares with this batch.
     this.#dependencies.toNode.release();
@@ -160,11 +165,12 @@ class BatchRun implements ResponseFlow, RunReceiver {
 
   /** Cancels the calls in progress once a response did not fit: the node's responses would be discarded. */
   #goOnOrCut(): void {
-    const left = this.#writer.isFull ? this.#flows.splice(0) : [];
-    for (const [place, flow] of left.entries()) {
-      if (flow === undefined) continue;
-      flow.cancel();
-      this.receive("tooLong", place);
+    if (this.#writer.isFull) {
+      const left = this.#flows.splice(0);
+      for (const flow of left) flow?.cancel();
+      // What the cancelled calls had collected: no call collects anything from now on.
+      this.memory[Symbol.dispose]();
+      for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLong", place);
     }
     this.goOn();
   }
