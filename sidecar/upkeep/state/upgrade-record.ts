@@ -82,8 +82,6 @@ export type UpgradeRecord = Progress<UpgradeStage> &
      * of the snapshot, and the old data are moved aside.
      */
     restoredFrom?: readonly string[] | undefined;
-    /** Only for a restore that the sidecar started by itself: the signs of corrupt data. */
-    foundCorrupt?: readonly string[] | undefined;
     /** Whether the copy of the data is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;

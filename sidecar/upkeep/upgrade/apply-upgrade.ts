@@ -129,12 +129,10 @@ async function advanceUpgrade(
   const isBefore = isEarly(record.stage);
   const comes = record.preCopy !== undefined && !isBefore ? "comes to the node" : "begins";
   const begins = isResumed ? "goes on" : comes;
-  const { foundCorrupt, restoredFrom, from } = record;
-  const byPerson = restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
-  const by = foundCorrupt === undefined ? byPerson : "sidecar";
-  const attempt = { by, outcome: "unknown", before: { version: from, foundCorrupt } } as const;
-  const why = foundCorrupt && `The data were found corrupt: ${foundCorrupt.join("; ")}.`;
-  if (record.stage !== "giving-up") events.add("upgrade", `${formatUpgradeSubject(record)} ${begins}.`, why, attempt);
+  const by = record.restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
+  const attempt = { by, outcome: "unknown", before: { version: record.from } } as const;
+  if (record.stage !== "giving-up")
+    events.add("upgrade", `${formatUpgradeSubject(record)} ${begins}.`, undefined, attempt);
   const steps = createUpgradeSteps(createStepsDependencies(driver, seen, dependencies));
   const { record: ended } = await runUpgrade(
     record,

@@ -43,17 +43,9 @@ export function beginUpgrade(
     if (!isRestore) return;
     const hold = state.hold.get();
     if (hold !== undefined) {
-      const isOwn = record.foundCorrupt !== undefined;
-      const lifted = {
-        by: isOwn ? "sidecar" : "gatehouse restore",
-        outcome: "success",
-        before: { hold: hold.message },
-        after: {},
-      } as const;
-      const why = isOwn
-        ? "the node's data are found corrupt, and are restored"
-        : "a restore of the node's data was requested";
-      events.add("hold", `The hold is lifted: ${why}.`, undefined, lifted);
+      const before = { hold: hold.message };
+      const lifted = { by: "gatehouse restore", outcome: "success", before, after: {} } as const;
+      events.add("hold", "The hold is lifted: a restore of the node's data was requested.", undefined, lifted);
     }
     state.hold.set(undefined);
     state.retry.set(undefined);

@@ -16,25 +16,14 @@ import { isThere } from "./data/data-copy.ts";
 import { findNoRoom, findSnapshot } from "./data/snapshot-source.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** Findings of the check, and the snapshot of each store; no sources if none is usable. */
-export type RestoreCheck = UpgradeCheck & Readonly<{ sources: readonly string[] }>;
-
-/**
- * Checks whether the node's data could be restored from a snapshot now, and plans the restore. Changes nothing.
- *
- * @param own only for a restore that the sidecar starts by itself: the signs of corrupt data. Its requirements are stricter, because no
- * operator supervises it.
- */
+/** Checks whether the node's data could be restored from a snapshot now, and plans the restore. Changes nothing. */
 export async function checkRestore(
   requested: string | undefined,
   dependencies: CheckUpgradeDependencies,
-  own?: Readonly<{ signs: readonly string[] }>,
-): Promise<RestoreCheck> {
+): Promise<UpgradeCheck> {
   const { place, settings, observer, state, signal, health, holders, commits } = dependencies;
-  const mark = state.dataEvidence.get()?.mark;
-  // After a restart of the sidecar, a node that is down hasn't reported its version; changed programs are checked separately.
   const { version: known, commit } = observer.version();
-  const version = known?.text ?? commit ?? (own && mark?.version);
+  const version = known?.text ?? commit;
   const reading = await place.read();
   const found = reading.ok
     ? await findWorkStores(reading.document, "restore", requested ?? place.layout().binDirectory, dependencies)
@@ -46,9 +35,9 @@ export async function checkRestore(
   const snapshot = found.ok ? await findSnapshot(requested, stores, last) : undefined;
   const sources = snapshot?.ok === true ? snapshot.sources : [];
   const mayClone = settings.upgrade.snapshot !== "copy";
-  const room = { timeoutMs: measureWithinMs, signal, mayClone, asData: own !== undefined };
+  const room = { timeoutMs: measureWithinMs, signal, mayClone };
   const noRoom = sources.length === 0 ? [] : await findNoRoom(sources, stores, room);
-  const process = (await holders.now())[0] ?? mark?.process;
+  const process = (await holders.now())[0] ?? state.dataEvidence.get()?.mark?.process;
   const problems = [
     ...findObstacles(dependencies, { isRestore: true }),
     ...(version === undefined ? ["the node's version is not known (VersionConsistent says what to set)"] : []),
@@ -56,7 +45,6 @@ export async function checkRestore(
     ...(await findPartProblems(stores, part)),
     ...(snapshot?.ok === false ? [snapshot.problem] : []),
     ...noRoom,
-    ...(own !== undefined && process === undefined ? [unseen] : []),
   ];
   const isUp = isAnswering(health.facts());
   const warnings = isUp ? ["the node answers: older data replace its own, and it fetches the later blocks again"] : [];
@@ -66,9 +54,9 @@ export async function checkRestore(
     sources,
     problems,
     warnings,
-    keepsData: settings.upgrade.keepSnapshot || own !== undefined,
+    keepsData: settings.upgrade.keepSnapshot,
   });
-  if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined, sources };
+  if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined };
   // A snapshot's content isn't known in advance: any block produced on top of it verifies it.
   const before = {
     height: 0,
@@ -77,13 +65,10 @@ export async function checkRestore(
     process,
   };
   const versions = { from: version, to: version, commits: { from: commit, to: commit } };
-  const origin = { source: sources[0] ?? "", restoredFrom: sources, foundCorrupt: own?.signs, files: [] };
+  const origin = { source: sources[0] ?? "", restoredFrom: sources, files: [] };
   const record = createRecord({ ...versions, ...origin, directory: found.directory, stores, before }, dependencies);
-  return { plan, record, sources };
+  return { plan, record };
 }
-
-const unseen =
-  "the node's process was never seen by the sidecar, so that nobody could know whether it has ended; run the sidecar as the node's user";
 
 /** Returns the store to replace in a restore: the part of its data that a published archive includes, or all of it. */
 function asRestored(store: UpgradeStore, part: string | undefined): UpgradeStore {

@@ -132,8 +132,7 @@ export function createRecord(
     binDirectory,
     configPath,
     method: settings.upgrade.snapshot,
-    // Data replaced without the operator's approval are never removed without it.
-    keepsCopy: settings.upgrade.keepSnapshot || work.foundCorrupt !== undefined,
+    keepsCopy: settings.upgrade.keepSnapshot,
     ...createFirstStage(clock.wallMs()),
     ...(work.preCopy === undefined ? {} : { stage: "pre-copying" }),
   };

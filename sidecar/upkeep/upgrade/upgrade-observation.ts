@@ -120,9 +120,7 @@ function formatRestore(record: UpgradeRecord): string {
   const why = failure === undefined ? "" : ` It failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${formatSentence(note)}`;
   const remove = `rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`;
-  const { foundCorrupt } = record;
-  const own = foundCorrupt === undefined ? "" : ` It was begun by the sidecar itself: ${foundCorrupt.join("; ")}.`;
-  if (end === "committed") return `${what} is proved: the node runs with them.${own}${more}${describeWayBack(record)}`;
+  if (end === "committed") return `${what} is proved: the node runs with them.${more}`;
   if (end === "rolled-back") {
     return `${what} was rolled back: the node runs with its old data.${why}${more} What was restored is in ${directory}; remove it when it is of no use: ${remove}`;
   }
@@ -136,13 +134,6 @@ function formatRestore(record: UpgradeRecord): string {
   const since = new Date(record.stageSinceMs).toISOString();
   const way = isBackward(stage) ? "goes back" : "is under way";
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
-}
-
-/** Describes how to return to data that the sidecar replaced by itself; empty for a restore requested by the operator. */
-function describeWayBack({ foundCorrupt, stores }: UpgradeRecord): string {
-  if (foundCorrupt === undefined) return "";
-  const asides = stores.map(({ path, aside }) => `put ${aside} in the place of ${path}`).join(", ");
-  return ` To go back to them: stop the node, ${asides}, and start it.`;
 }
 
 /** Descriptions of the stages that differ between a restore and an upgrade. */

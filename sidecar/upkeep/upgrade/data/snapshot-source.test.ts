@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { begunUpgrade } from "../../../testing/begun-upgrade.ts";
 import { revertRestore } from "./restore-data.ts";
-import { findSnapshot, identifySnapshot } from "./snapshot-source.ts";
+import { findSnapshot } from "./snapshot-source.ts";
 
 let root: string;
 
@@ -97,15 +97,4 @@ test("after a restore from the copy that an upgrade kept, that copy is still the
   await fill(elsewhere);
   const found = await findSnapshot(undefined, last.stores, { ...last, restoredFrom: [elsewhere] });
   expect(found).toMatchObject({ ok: false, problem: expect.stringContaining("no upgrade has kept a copy") });
-});
-
-test("a snapshot is distinguished from another one that comes to stand under its name", async () => {
-  const path = join(root, "snapshot");
-  await fill(path);
-  const before = await identifySnapshot([path]);
-  expect(await identifySnapshot([path])).toBe(before);
-  await rm(path, { recursive: true });
-  await mkdir(join(root, "between"));
-  await fill(path);
-  expect(await identifySnapshot([path])).not.toBe(before);
 });

@@ -76,22 +76,14 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
-  options: Readonly<{
-    timeoutMs: number;
-    signal: AbortSignal;
-    mayClone: boolean;
-    /** Whether an archive is assumed to need as much space as the data that it replaces, because no operator supervises it. */
-    asData?: boolean;
-  }>,
+  options: Readonly<{ timeoutMs: number; signal: AbortSignal; mayClone: boolean }>,
 ): Promise<readonly string[]> {
   const problems = stores.map(async ({ path }, index) => {
     const source = sources[index] ?? path;
     const found = await stat(source);
     const { size, dev } = found;
     const target = dirname(path);
-    const cost = found.isFile()
-      ? await measureUnpacked({ path, size }, options)
-      : await measureCopy({ path: source }, options);
+    const cost = found.isFile() ? { bytes: size, isCloned: false } : await measureCopy({ path: source }, options);
     if (cost === undefined) return `${source} can't be measured within ${options.timeoutMs} ms`;
     if (options.mayClone && cost.isCloned && dev === (await stat(target)).dev) return undefined;
     const { freeBytes } = await readDiskSpace(target);
@@ -99,23 +91,4 @@ export async function findNoRoom(
     return `what is in ${source} takes ${cost.bytes} bytes, and ${freeBytes} are free next to ${path}`;
   });
   return (await Promise.all(problems)).filter((problem) => problem !== undefined);
-}
-
-/** Estimates the unpacked size of an archive: at least its own size, and with `asData` at least that of the data that it replaces. */
-async function measureUnpacked(
-  { path, size }: Readonly<{ path: string; size: number }>,
-  { asData = false, ...options }: Readonly<{ timeoutMs: number; signal: AbortSignal; asData?: boolean }>,
-) {
-  if (!asData) return { bytes: size, isCloned: false };
-  const data = await measureCopy({ path }, options);
-  return data && { bytes: Math.max(size, data.bytes), isCloned: false };
-}
-
-/** Identifies a snapshot, to distinguish it from a later one at the same path. */
-export async function identifySnapshot(sources: readonly string[]): Promise<string> {
-  const found = sources.map(async (path) => {
-    const seen = await stat(path);
-    return [path, seen.ino, seen.isFile() ? seen.size : "", seen.mtimeMs].join(" ");
-  });
-  return (await Promise.all(found)).join("\n");
 }
