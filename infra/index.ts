@@ -28,6 +28,7 @@ const watch = watchInterruptions({ project, stack: getStack(), ...(exists && { e
 const waitForHealth = engine && replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 const healthy = deployed.ready.apply(() => (runtime.isDryRun() ? undefined : waitForHealth?.()));
+const notReady = listUnready(config, { prefix, deployed: healthy });
 
 const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
@@ -43,9 +44,7 @@ export default {
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
   /** Services that run but are not ready yet, with reasons. */
-  ...(config.renderTo !== undefined || runtime.isDryRun()
-    ? {}
-    : { notReady: listUnready(config, { prefix, deployed: healthy }) }),
+  ...(notReady === undefined ? {} : { notReady }),
   /** Names of the resources watched by the next preview. */
   watchedAtPreview,
   /** Path of a real node's node.conf in its container; earlier releases stored it with the programs and had no such output. */

@@ -1,4 +1,4 @@
-import { output, runtime, type Output } from "@pulumi/pulumi";
+import { runtime, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "./config/config-schema.ts";
 import { listUnreadyServices } from "./docker/unready-services.ts";
 import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
@@ -13,13 +13,13 @@ export function createStackEngine({ target, dockerEngine }: StackConfig): Engine
 
 /**
  * After a stack is deployed, lists the services that run but are not ready yet, with reasons: a node that syncs for days does not delay an
- * update. `undefined` in a preview, for rendered manifests, and for an engine that can't be queried.
+ * update. `undefined` in a preview and for rendered manifests; the output's value is `undefined` for an engine that can't be queried.
  */
 export function listUnready(
   config: StackConfig,
   { prefix, deployed }: Readonly<{ prefix: string; deployed: Output<unknown> }>,
-): Output<readonly UnreadyService[] | undefined> {
-  if (config.renderTo !== undefined || runtime.isDryRun()) return output(undefined);
+): Output<readonly UnreadyService[] | undefined> | undefined {
+  if (config.renderTo !== undefined || runtime.isDryRun()) return undefined;
   const { kubernetesContext: context, namespace } = config;
   const engine = createStackEngine(config);
   return deployed.apply(async () => {

@@ -1,3 +1,5 @@
+import { tokenAddress } from "#devnet/token/address.ts";
+
 /** Answers by configuration key; empty ones are absent. */
 export type Answers = Readonly<Record<string, string>>;
 
@@ -55,5 +57,5 @@ export const stackQuestions: readonly StackQuestion[] = [
 /** Adds the devnet's accounts and token if the stack has no node of its own. */
 export function addDevnetDefaults(answers: Answers): Answers {
   if (isReal(answers)) return answers;
-  return { ...answers, devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };
+  return { ...answers, devAccounts: "true", tokenAddress };
 }

@@ -32,7 +32,7 @@ type PublishedData = StackOutputs &
   Readonly<{
     configuration: Readonly<Record<string, GivenConfiguration>>;
     grafana: ReturnType<typeof buildGrafanaOutput>;
-    notReady: Output<readonly UnreadyService[] | undefined>;
+    notReady: ReturnType<typeof listUnready>;
   }>;
 
 /**
@@ -133,7 +133,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     });
     const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-    const notReady = provider === undefined ? listUnready(config, { prefix, deployed: ready }) : output(undefined);
+    const notReady = provider === undefined ? listUnready(config, { prefix, deployed: ready }) : undefined;
     const data = { ...outputs, configuration, grafana, notReady };
     this.registerOutputs({ ...data, status: getStatusUrl(outputs.urls) });
     return data;
