@@ -43,7 +43,7 @@ describe("the runbooks", () => {
     for (const { name } of alerts) {
       const { text } = pages.find((page) => page.name === nameRunbookFile(name)) ?? { text: "" };
       expect(text).toContain(`Alert \`${name}\`.`);
-      expect(index).toMatch(new RegExp(`^\\| \`${name}\` +\\| \\[.+\\]\\(${nameRunbookFile(name)}\\) +\\|$`, "m"));
+      expect(index).toMatch(new RegExp(`^- \`${name}\`: \\[.+\\]\\(${nameRunbookFile(name)}\\)$`, "m"));
     }
   });
 
