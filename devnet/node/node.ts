@@ -6,7 +6,7 @@ import { pause } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "../anvil/anvil.ts";
 import { readMonitorSettings } from "../monitor/monitor-settings.ts";
 import { startRpcServer } from "../rpc/rpc-server.ts";
-import { deployToken } from "../token/genesis.ts";
+import { deployContracts } from "../contracts/genesis.ts";
 import type { NodeParameters } from "../workspace/node-parameters.ts";
 import { readNodeConf } from "./node-conf.ts";
 import { openPruning, type Pruning } from "../pruning.ts";
@@ -82,7 +82,7 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
 /** 10,000 ether. */
 const fundedWei = "0x21e19e0c9bab2400000";
 
-/** Starts the chain; deploys the token and funds the accounts on a new one. */
+/** Starts the chain; deploys the contracts and funds the accounts on a new one. */
 async function startChain(
   parameters: NodeParameters,
   stateDirectory: string,
@@ -91,7 +91,7 @@ async function startChain(
   const { chainId, blockTimeSeconds, mnemonic, accounts, fund } = parameters;
   await using resources = new AsyncDisposableStack();
   const anvil = resources.use(await startAnvil({ chainId, blockTimeSeconds, stateDirectory }, dependencies));
-  await deployToken(anvil, async () => {
+  await deployContracts(anvil, async () => {
     const { deriveFundedAccounts } = await import("./funded-accounts.ts");
     const holders = deriveFundedAccounts({ mnemonic, accounts, fund });
     await Promise.all(holders.map((address) => anvil.request("anvil_setBalance", [address, fundedWei])));

@@ -2,7 +2,7 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { createPublicClient, createWalletClient, erc20Abi, http, type Abi, type Address, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { compileToken, readTokenSource } from "#devnet/token/compiler.ts";
+import { compileToken, readTokenSource } from "#devnet/contracts/compiler.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import {
   openMarket,

@@ -65,7 +65,13 @@ export const roomTable: Readonly<Record<string, Room>> = {
   devnet: {
     what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
     // What changes with the node's version or family stands once, and so does the parser of node.conf.
-    mayImport: ["daemon/**", "node/{families,layout,versions,version-setting}.ts", "node/conf/parsed-text.ts"],
+    // x402/contracts: the chain has the contracts that payments call, at their addresses.
+    mayImport: [
+      "daemon/**",
+      "node/{families,layout,versions,version-setting}.ts",
+      "node/conf/parsed-text.ts",
+      "x402/contracts.ts",
+    ],
   },
   policies: {
     what: "A Pulumi policy pack: what a deployment may not do",

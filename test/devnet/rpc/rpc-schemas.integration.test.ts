@@ -11,7 +11,7 @@ import { within } from "#daemon/time.ts";
 import { findMistakes, type ExecutionObject } from "#devnet/testing/execution-schemas.ts";
 import { encodeCreation, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
-import { deployToken } from "#devnet/token/genesis.ts";
+import { deployContracts } from "#devnet/contracts/genesis.ts";
 
 let stateDirectory: string;
 let node: TestNode;
@@ -122,7 +122,7 @@ test("blocks around the lengths at which RLP's prefixes grow have the size that 
 });
 
 test("the token's deployment and the genesis are as the execution API has them", async () => {
-  await deployToken(node.anvil, async () => ({ chainId: testChainId, holders: [sender.address] }));
+  await deployContracts(node.anvil, async () => ({ chainId: testChainId, holders: [sender.address] }));
   await checkChain();
 });
 

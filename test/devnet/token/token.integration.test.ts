@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { startAnvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { deployToken } from "#devnet/token/genesis.ts";
+import { deployContracts } from "#devnet/contracts/genesis.ts";
 import artifact from "../../../devnet/token/token.artifact.json" with { type: "json" };
 
 const abi = artifact.abi as Abi;
@@ -37,7 +37,7 @@ async function startToken() {
   const payer = privateKeyToAccount(generatePrivateKey());
   const relayer = privateKeyToAccount(generatePrivateKey());
   const genesis = async () => ({ chainId: 1672, holders: [payer.address] });
-  await deployToken(anvil, genesis);
+  await deployContracts(anvil, genesis);
   await anvil.request("anvil_setBalance", [relayer.address, "0xde0b6b3a7640000"]);
   const client = createPublicClient({ transport: http(anvil.url) });
   const wallet = createWalletClient({ account: relayer, transport: http(anvil.url) });
@@ -78,7 +78,7 @@ describe("the token", () => {
   test("is deployed once, where everyone expects it", async () => {
     const { anvil, genesis, read, payer } = await startToken();
     const height = await anvil.request("eth_blockNumber");
-    expect(await deployToken(anvil, genesis)).toBe(tokenAddress);
+    expect(await deployContracts(anvil, genesis)).toBe(tokenAddress);
     expect(await anvil.request("eth_blockNumber")).toBe(height);
     expect([await read("name"), await read("version"), await read("decimals")]).toEqual(["USDC", "2", 6]);
     expect(await read("balanceOf", payer.address)).toBe(1_000_000_000_000n);

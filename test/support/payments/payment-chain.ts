@@ -3,7 +3,7 @@ import { bytesToHex, createPublicClient, erc20Abi, http, parseEther, toHex, type
 import { createLog } from "#daemon/log/log.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { deployToken } from "#devnet/token/genesis.ts";
+import { deployContracts } from "#devnet/contracts/genesis.ts";
 
 /** anvil's well-known test mnemonic. */
 const testMnemonic = "test test test test test test test test test test test junk";
@@ -47,7 +47,7 @@ export async function startPaymentChain({
   );
   const holders = Array.from({ length: accounts }, (_, index) => testAccount(index).address);
   await Promise.all(holders.map((holder) => anvil.request("anvil_setBalance", [holder, toHex(parseEther("100"))])));
-  const token = await deployToken(anvil, async () => ({ chainId: 1672, holders }));
+  const token = await deployContracts(anvil, async () => ({ chainId: 1672, holders }));
   const client = createPublicClient({ transport: http(anvil.url) });
   return {
     anvil,

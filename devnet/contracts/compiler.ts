@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+/** Compiler settings; part of the token's artifact, because other settings produce other bytecode. */
+const settings = {
+  evmVersion: "cancun",
+  optimizer: { enabled: true, runs: 10_000 },
+  // No source hash in the bytecode, so that a changed comment does not change the contract.
+  metadata: { bytecodeHash: "none", appendCBOR: false },
+} as const;
+
+/** A compiled contract, as stored in `token.artifact.json`. */
+export type TokenArtifact = Readonly<{
+  contract: string;
+  compiler: string;
+  settings: typeof settings;
+  abi: readonly unknown[];
+  bytecode: string;
+  deployedBytecode: string;
+}>;
+
+/** Code of the other contracts, as stored in `contracts.artifact.json`. */
+export type ContractsArtifact = Readonly<{
+  compiler: string;
+  /** Runtime code of contracts without a constructor. */
+  code: Readonly<Record<"Permit2" | "ExactProxy" | "UptoProxy" | "Multicall3" | "WalletFactory", string>>;
+  /** Code that creates the plain token. */
+  plainToken: string;
+}>;
+
+type Compiler = Readonly<{
+  version(): string;
+  compile(input: string, callbacks: { import: (path: string) => { contents: string } | { error: string } }): string;
+}>;
+
+type CompiledContract = Readonly<{
+  abi: readonly unknown[];
+  evm: Readonly<Record<"bytecode" | "deployedBytecode", Readonly<{ object: string }>>>;
+}>;
+
+type CompilerOutput = Readonly<{
+  errors?: readonly Readonly<{ severity: string; formattedMessage: string }>[];
+  contracts?: Readonly<Record<string, Readonly<Record<string, CompiledContract>>>>;
+}>;
+
+const require = createRequire(import.meta.url);
+
+/** Reads `Token.sol`. */
+export function readTokenSource(): string {
+  return readSource("../token/Token.sol");
+}
+
+function readSource(path: string): string {
+  return readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
+}
+
+/**
+ * Compiles `Token.sol`. Tests pass their own `source`.
+ *
+ * @throws {Error} with the compiler's own messages; a warning counts as an error.
+ */
+export function compileToken(source: string = readTokenSource()): TokenArtifact {
+  const { compiler, contracts } = compile({ "Token.sol": source });
+  const token = pickContract(contracts, "Token");
+  return {
+    contract: "Token",
+    compiler,
+    settings,
+    abi: token.abi,
+    bytecode: `0x${token.evm.bytecode.object}`,
+    deployedBytecode: `0x${token.evm.deployedBytecode.object}`,
+  };
+}
+
+/**
+ * Compiles the contracts of this directory.
+ *
+ * @throws {Error} with the compiler's own messages; a warning counts as an error.
+ */
+export function compileContracts(): ContractsArtifact {
+  const files = ["Multicall3.sol", "Permit2.sol", "PlainToken.sol", "Proxies.sol", "Wallet.sol"];
+  const { compiler, contracts } = compile(Object.fromEntries(files.map((file) => [file, readSource(`./${file}`)])));
+  const readCode = (name: string) => `0x${pickContract(contracts, name).evm.deployedBytecode.object}`;
+  return {
+    compiler,
+    code: {
+      Permit2: readCode("Permit2"),
+      ExactProxy: readCode("ExactProxy"),
+      UptoProxy: readCode("UptoProxy"),
+      Multicall3: readCode("Multicall3"),
+      WalletFactory: readCode("WalletFactory"),
+    },
+    plainToken: `0x${pickContract(contracts, "PlainToken").evm.bytecode.object}`,
+  };
+}
+
+type Contracts = Readonly<Record<string, CompiledContract>>;
+
+function pickContract(contracts: Contracts, name: string): CompiledContract {
+  const contract = contracts[name];
+  if (contract === undefined) throw new Error(`the compiler returned no contract ${name}`);
+  return contract;
+}
+
+/** Compiles with npm's `solc` and OpenZeppelin's contracts from `node_modules`. Deterministic: the same packages produce the same code. */
+function compile(sources: Readonly<Record<string, string>>): Readonly<{ compiler: string; contracts: Contracts }> {
+  const solc = require("solc") as Compiler;
+  const input = {
+    language: "Solidity",
+    sources: Object.fromEntries(Object.entries(sources).map(([file, content]) => [file, { content }])),
+    settings: {
+      ...settings,
+      outputSelection: { "*": { "*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"] } },
+    },
+  };
+  const readImport = (path: string) => {
+    try {
+      return { contents: readFileSync(require.resolve(path), "utf8") };
+    } catch (cause) {
+      return { error: String(cause) };
+    }
+  };
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport })) as CompilerOutput;
+  const errors = output.errors ?? [];
+  if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join("\n"));
+  const own = Object.keys(sources).map((file) => output.contracts?.[file] ?? {});
+  return { compiler: `solc ${solc.version()}`, contracts: Object.assign({}, ...own) as Contracts };
+}

@@ -1,0 +1,206 @@
+import {
+  authorizationTypes,
+  permit2WitnessTypes,
+  uptoPermit2WitnessTypes,
+  x402ExactPermit2ProxyABI,
+  x402UptoPermit2ProxyABI,
+} from "@x402/evm";
+import {
+  createPublicClient,
+  encodeFunctionData,
+  erc20Abi,
+  hashMessage,
+  hashTypedData,
+  http,
+  maxUint256,
+  multicall3Abi,
+  parseAbi,
+  parseSignature,
+  serializeErc6492Signature,
+  toHex,
+  type Address,
+  type Hex,
+} from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { canonicalContracts, findDeployedContracts } from "#x402/contracts.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
+import { createWallet, describeWallet, executeByWallet, sendCall } from "../../support/payments/wallet.ts";
+
+const facilitator = testAccount(0);
+const payer = testAccount(1);
+const payee = testAccount(2).address;
+const { exactProxy, uptoProxy, permit2, multicall3 } = canonicalContracts;
+const chainId = 1672;
+const later = 4_000_000_000n;
+
+let chain: PaymentChain;
+let reader: ReturnType<typeof createPublicClient>;
+beforeAll(async () => {
+  chain = await startPaymentChain({ blockTimeSeconds: 3_600 });
+  reader = createPublicClient({ transport: http(chain.url), cacheTime: 0 });
+});
+afterAll(() => chain?.[Symbol.asyncDispose]());
+
+const balanceOf = (token: Address, holder: Address) =>
+  reader.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
+const approvePermit2 = encodeFunctionData({
+  abi: erc20Abi,
+  functionName: "approve",
+  args: [permit2.address, maxUint256],
+});
+
+let nonces = 0n;
+
+/** A permit of the plain token that `payer` signed, and its witness; `changes` are made after signing. */
+async function signPermit(kind: "exact" | "upto", changes: Readonly<{ deadline?: bigint; signer?: number }> = {}) {
+  const spender = kind === "exact" ? exactProxy.address : uptoProxy.address;
+  const permit = {
+    permitted: { token: plainTokenAddress, amount: 1_000n },
+    nonce: nonces++,
+    deadline: changes.deadline ?? later,
+  } as const;
+  const witness = { to: payee, facilitator: facilitator.address, validAfter: 0n } as const;
+  const signature = await testAccount(changes.signer ?? 1).account.signTypedData({
+    domain: { name: "Permit2", chainId, verifyingContract: permit2.address },
+    types: kind === "exact" ? permit2WitnessTypes : uptoPermit2WitnessTypes,
+    primaryType: "PermitWitnessTransferFrom",
+    message: { ...permit, spender, witness } as never,
+  });
+  return { permit, witness, signature };
+}
+
+type Signed = Awaited<ReturnType<typeof signPermit>>;
+
+function encodeExact({ permit, witness, signature }: Signed, owner: Address = payer.address): Hex {
+  const args = [permit, owner, witness, signature] as const;
+  return encodeFunctionData({ abi: x402ExactPermit2ProxyABI, functionName: "settle", args });
+}
+
+function encodeUpto({ permit, witness, signature }: Signed, amount: bigint): Hex {
+  const args = [permit, amount, payer.address, witness, signature] as const;
+  return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: "settle", args });
+}
+
+/** The error that a call reverts with, or undefined. */
+async function findRevert(to: Address, data: Hex, from: Address = facilitator.address): Promise<string | undefined> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_call", params: [{ from, to, data }, "latest"] });
+  const response = await fetch(chain.url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return ((await response.json()) as { error?: { data: string } }).error?.data;
+}
+
+const invalidNonce = "0x756688fe";
+const invalidSigner = "0x815e1d64";
+const signatureExpired = "0xcd21db4f";
+const transferFailed = /^0x08c379a0.*5452414e534645525f46524f4d5f4641494c4544/; // TRANSFER_FROM_FAILED
+
+test("the chain has the contracts that payments call, except batch-settlement's", async () => {
+  const deployed = await findDeployedContracts((address) => reader.getCode({ address }));
+  expect([...deployed]).toEqual(["create2Deployer", "multicall3", "permit2", "exactProxy", "uptoProxy"]);
+});
+
+test("Permit2 rejects what the real one rejects, with the same errors; the proxies settle once", async () => {
+  const { permit, witness, signature } = await signPermit("exact");
+  const settle = encodeExact({ permit, witness, signature });
+  expect(await findRevert(exactProxy.address, settle), "no allowance").toMatch(transferFailed);
+
+  const approval = await payer.account.signTypedData({
+    domain: { name: "Devnet Plain Token", version: "1", chainId, verifyingContract: plainTokenAddress },
+    types: {
+      Permit: ["address owner", "address spender", "uint256 value", "uint256 nonce", "uint256 deadline"].map(
+        (field) => {
+          const [type = "", name = ""] = field.split(" ");
+          return { type, name };
+        },
+      ),
+    },
+    primaryType: "Permit",
+    message: { owner: payer.address, spender: permit2.address, value: 1_000n, nonce: 0n, deadline: later },
+  });
+  const { r, s, yParity } = parseSignature(approval);
+  const permit2612 = { value: 1_000n, deadline: later, r, s, v: 27 + yParity };
+  const args = [permit2612, permit, payer.address, witness, signature] as const;
+  const data = encodeFunctionData({ abi: x402ExactPermit2ProxyABI, functionName: "settleWithPermit", args });
+  const before = await balanceOf(plainTokenAddress, payee);
+  await sendCall(chain, facilitator, { to: exactProxy.address, data });
+  expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_000n);
+  expect(await findRevert(exactProxy.address, settle), "used").toBe(invalidNonce);
+
+  await sendCall(chain, payer, { to: plainTokenAddress, data: approvePermit2 });
+  const expired = await signPermit("exact", { deadline: 1n });
+  expect(await findRevert(exactProxy.address, encodeExact(expired))).toMatch(signatureExpired);
+  const forged = await signPermit("exact", { signer: 3 });
+  expect(await findRevert(exactProxy.address, encodeExact(forged))).toBe(invalidSigner);
+  const redirected = await signPermit("exact");
+  const stolen = { ...redirected, witness: { ...redirected.witness, to: facilitator.address } };
+  expect(await findRevert(exactProxy.address, encodeExact(stolen))).toBe(invalidSigner);
+
+  const upTo = await signPermit("upto");
+  expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 1_001n)), "more than permitted").toBe("0xfe64b4c7");
+  expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 400n), payee), "another sender").toBe("0x0f6fae87");
+  await sendCall(chain, facilitator, { to: uptoProxy.address, data: encodeUpto(upTo, 400n) });
+  expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_400n);
+});
+
+test("Multicall3 settles several payments, and reports the one that fails", async () => {
+  const [first, second] = [encodeExact(await signPermit("exact")), encodeExact(await signPermit("exact"))];
+  const calls = [first, first, second].map((callData) => ({
+    target: exactProxy.address,
+    allowFailure: true,
+    callData,
+  }));
+  const call = { address: multicall3.address, abi: multicall3Abi, functionName: "aggregate3" } as const;
+  await sendCall(chain, payer, { to: plainTokenAddress, data: approvePermit2 });
+  const result = await reader.readContract({ ...call, args: [calls] });
+  expect(result.map(({ success }) => success)).toEqual([true, false, true]);
+  expect(result[1]?.returnData).toBe(invalidNonce);
+});
+
+test("a contract account pays by both tokens, by its owner's signature, and is verified before it exists", async () => {
+  const wallet = await createWallet(chain, payer);
+  for (const token of [tokenAddress, plainTokenAddress] as const) {
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [wallet.address, 50_000n] });
+    await sendCall(chain, payer, { to: token, data });
+  }
+  const message = {
+    from: wallet.address,
+    to: payee,
+    value: 10_000n,
+    validAfter: 0n,
+    validBefore: later,
+    nonce: toHex(1, { size: 32 }),
+  } as const;
+  const typed = {
+    domain: { name: "USDC", version: "2", chainId, verifyingContract: tokenAddress },
+    types: authorizationTypes,
+    primaryType: "TransferWithAuthorization",
+    message,
+  } as const;
+  const signature = await payer.account.signTypedData(typed);
+  const abi = parseAbi(["function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"]);
+  const args = [message.from, message.to, message.value, 0n, later, message.nonce, signature] as const;
+  const data = encodeFunctionData({ abi, functionName: "transferWithAuthorization", args });
+  expect(data.slice(0, 10)).toBe("0xcf092995");
+  const before = await balanceOf(tokenAddress, payee);
+  await sendCall(chain, facilitator, { to: tokenAddress, data });
+  expect(await balanceOf(tokenAddress, payee)).toBe(before + 10_000n);
+
+  await executeByWallet(chain, payer, wallet, { to: plainTokenAddress, data: approvePermit2 });
+  const forged = encodeExact(await signPermit("exact", { signer: 3 }), wallet.address);
+  expect(await findRevert(exactProxy.address, forged), "InvalidContractSignature").toBe("0xb0669cbc");
+  await sendCall(chain, facilitator, {
+    to: exactProxy.address,
+    data: encodeExact(await signPermit("exact"), wallet.address),
+  });
+  expect(await balanceOf(plainTokenAddress, wallet.address)).toBe(49_000n);
+
+  const planned = await describeWallet(chain, payer.address, toHex(7, { size: 32 }));
+  const wrapped = (signed: Hex) =>
+    serializeErc6492Signature({ address: planned.factory, data: planned.factoryData, signature: signed });
+  const hash = hashTypedData(typed);
+  expect(await reader.getCode({ address: planned.address })).toBeUndefined();
+  expect(await reader.verifyHash({ address: planned.address, hash, signature: wrapped(signature) })).toBe(true);
+  const other = { address: planned.address, hash: hashMessage("other"), signature: wrapped(signature) };
+  expect(await reader.verifyHash(other)).toBe(false);
+});
