@@ -63,7 +63,7 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
     case "other-request":
       return answerJson(
         409,
-        "this payment, or its payment-identifier, bought another request; send that request, or pay for this one.",
+        "this payment, or its payment-identifier, is for another request or other terms; send that request, or pay for this one.",
         {},
       );
     case "busy":

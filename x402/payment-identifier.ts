@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
-import type { PaymentPayload, PaymentRequired } from "@x402/core/types";
+import { hash, randomUUID } from "node:crypto";
+import type { PaymentPayload, PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
 
 /** Name of the x402 extension for client-chosen payment identifiers (x402 version 2, extension `payment-identifier`). */
@@ -31,6 +31,18 @@ const offer = z.object({
 /** Reads the id that a payer chose for a payment, which is not visible on the chain; undefined if there is none. */
 export function readPaymentIdentifier(paymentPayload: unknown): string | undefined {
   return identifiedPayload.safeParse(paymentPayload).data?.extensions[extension].info.id;
+}
+
+/**
+ * Hashes what an identifier stands for from its first use on: the terms of the payment, and the resource (extension `payment-identifier`,
+ * "Request Binding"). The same identifier with another fingerprint is a conflict. Hexadecimal SHA-256.
+ */
+export function fingerprintPayment(
+  { scheme, network, asset, amount, payTo }: PaymentRequirements,
+  resource: string,
+): string {
+  const terms = [scheme, network, asset.toLowerCase(), amount, payTo.toLowerCase(), resource];
+  return hash("sha256", JSON.stringify(terms));
 }
 
 /** Buyer's side of the extension: adds a new id to each payment to a seller that offers it (`x402Client.registerExtension`). */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
-import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
+import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 import type { PaymentKey } from "#x402/scheme.ts";
 
 /**
@@ -54,6 +54,14 @@ export type NewClaim = Readonly<{
 export function nameIdentifier(payload: PaymentPayload): string | undefined {
   const id = readPaymentIdentifier(payload);
   return id === undefined ? undefined : hash("sha256", `payment-identifier ${id}`);
+}
+
+/** What a payment buys, and on which terms. */
+type Purchase = Readonly<{ requirements: PaymentRequirements; fingerprint: string }>;
+
+/** Returns whether two purchases are the same for a payment-identifier; otherwise using it for both is a conflict. */
+export function isSamePurchase(a: Purchase, b: Purchase): boolean {
+  return fingerprintPayment(a.requirements, a.fingerprint) === fingerprintPayment(b.requirements, b.fingerprint);
 }
 
 /**

@@ -8,6 +8,7 @@ import { FacilitationError, type Facilitation } from "../facilitators/facilitati
 import { reason } from "#x402/reason.ts";
 import { readSettleState } from "#x402/answer.ts";
 import {
+  isSamePurchase,
   nameHolder,
   nameIdentifier,
   type ClaimKey,
@@ -76,9 +77,10 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   if (request.payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
   if (!dependencies.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
+  const earlier = await findIdentified(request.payment, dependencies);
+  if (earlier !== undefined && !isSamePurchase(earlier, order)) return { kind: "other-request" };
   const refusal = await requestVerdict(order, dependencies);
   if (refusal === undefined) {
-    const earlier = await findIdentified(request.payment, dependencies);
     if (earlier === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
@@ -133,7 +135,7 @@ export const noOffer = "No matching payment requirements";
 
 /**
  * Returns what this payer bought before with the payment's identifier. A verified payment that a buyer signed anew under the same
- * identifier, after losing the response, is not charged: it gets that response, if it is for the same request.
+ * identifier, after losing the response, is not charged: it gets that response, if it is for the same request on the same terms.
  */
 async function findIdentified(
   { key: { payer }, read }: Payment,
