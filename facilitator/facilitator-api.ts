@@ -48,7 +48,8 @@ const refusals: Readonly<Record<number, ApiResponse>> = {
   415: { description: "The body is not JSON", body: errorBody },
   500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
   429: {
-    description: "As many of the seller's payments as may be are being verified; Retry-After says when to try again",
+    description:
+      "As many of the seller's payments as may be are being verified, or a limit of the seller's own is reached; Retry-After says when to try again",
     body: errorBody,
   },
   503: {

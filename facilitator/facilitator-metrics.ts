@@ -22,6 +22,11 @@ export type FacilitatorMetrics = Readonly<{
   observeRpc: JsonRpcObserver;
   /** Adds the signer's gas cost of a settlement, in the chain's native currency; the payee is one from the settings, or `other`. */
   addGasCost: (payee: string, paid: number) => void;
+  /** Counts a call of a seller with a name in the settings, and what its settlements cost in the chain's native currency. */
+  addSellerCall: (seller: string, operation: "verify" | "settle", result: "served" | "limited") => void;
+  addSellerGas: (seller: string, paid: number) => void;
+  /** Registers the gauge of what each seller's settlements cost today, by the ledger. */
+  watchSellers: (sellers: readonly string[], gasToday: (seller: string) => Promise<number>) => Gauge<"seller">;
   /** Registers the gauges that read the facilitator's state. */
   watch: (state: MeteredState) => void;
 }>;
@@ -62,7 +67,22 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
     labelNames: ["payee"],
     registers,
   });
+  const sellerCalls = new Counter({
+    name: "gatehouse_facilitator_seller_calls_total",
+    help: "Calls of sellers (of `sellers`), by operation and result: served, or limited by the seller's own rate.",
+    labelNames: ["seller", "operation", "result"],
+    registers,
+  });
+  const sellerGas = new Counter({
+    name: "gatehouse_facilitator_seller_gas_paid_native_total",
+    help: "What the signer paid for gas, in the chain's native currency, by seller (of `sellers`).",
+    labelNames: ["seller"],
+    registers,
+  });
   return {
+    addSellerCall: (seller, operation, result) => sellerCalls.inc({ seller, operation, result }),
+    addSellerGas: (seller, paid) => sellerGas.inc({ seller }, paid),
+    watchSellers: (sellers, gasToday) => watchSellers(sellers, gasToday, registers),
     addGasCost: (payee, paid) => gas.inc({ payee }, paid),
     startVerify: () => startMeasurement(verify),
     startSettle: () => startMeasurement(settle),
@@ -72,6 +92,23 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
     },
     watch: (state) => watchState(state, registers),
   };
+}
+
+function watchSellers(
+  sellers: readonly string[],
+  gasToday: (seller: string) => Promise<number>,
+  registers: Registry[],
+): Gauge<"seller"> {
+  return new Gauge({
+    name: "gatehouse_facilitator_seller_gas_day_native",
+    help: "What settlements of a seller (of `sellers`) cost since midnight UTC, in the chain's native currency, by the ledger; NaN while it can't be read.",
+    labelNames: ["seller"],
+    registers,
+    async collect() {
+      const read = async (seller: string) => this.set({ seller }, await gasToday(seller).catch(() => Number.NaN));
+      await Promise.all(sellers.map(read));
+    },
+  });
 }
 
 function startMeasurement(histogram: Histogram<"outcome">): (outcome: string) => void {

@@ -27,6 +27,9 @@ import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import type { EngineDependencies } from "./settlement/engine.ts";
 import { computeGasCost } from "./settlement/track/mined-gas.ts";
+import type { InFlight } from "./settlement/in-flight.ts";
+import type { Sales } from "./settlement/ledger/sales.ts";
+import { createSellers } from "./sellers/sellers.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import { checkOnChain } from "./schemes/chain-check.ts";
 
@@ -34,7 +37,8 @@ import { checkOnChain } from "./schemes/chain-check.ts";
 export type FacilitatorOptions = Pick<
   FacilitatorSettings,
   "chain" | "signer" | "assets" | "payees" | "ledger" | "settlement"
->;
+> &
+  Partial<Pick<FacilitatorSettings, "sellers">>;
 
 const { shape } = facilitatorSettings.schema;
 
@@ -141,8 +145,8 @@ export async function createFacilitator(
   const checkAgain = async (payment: SignedPayment) =>
     recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
-  const noteMined = createGasMeter(chainOptions, { payees, metrics, signer });
-  const engineParts = { chain, fees, gas, signer, noteMined, check: checkAgain, signal, log, audit };
+  const noteMinedIn = createGasMeter(chainOptions, { payees, sellers: options.sellers ?? [], metrics, signer });
+  const engineParts = { chain, fees, gas, signer, noteMinedIn, check: checkAgain, signal, log, audit };
   const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
     await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),
@@ -159,18 +163,18 @@ export async function createFacilitator(
     { network, assets, payees, minAmount },
     { engine, check, recent, clock, monotonicMs, log },
   );
+  const sellers = createSellers(options, { ...engine, metrics, clock, monotonicMs });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
+  const { shortage, decimals } = watch;
+  const operating = { transfersFor: sellers.guard(transfersFor), metrics, shortage, decimals };
   const owned = resources.move();
   return {
     signer: signer.address,
     network,
-    ...createOperations(
-      { network, signer: signer.address, schemes },
-      { transfersFor, metrics, shortage: watch.shortage, decimals: watch.decimals },
-    ),
-    shortage: watch.shortage,
+    ...sellers.limitRates(createOperations({ network, signer: signer.address, schemes }, operating)),
+    shortage,
     readiness: () => judgeReadiness({ ...watch.checks(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -200,19 +204,31 @@ function requireFundedSigner({ shortage }: Pick<ChainWatch, "shortage">): void {
   if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
 }
 
-/** Creates the meter of the signer's gas costs of settlements, by payee. */
+/** Creates the meter of the signer's gas costs of settlements, by payee and by seller. */
 function createGasMeter(
   { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
   {
     payees,
+    sellers,
     metrics,
     signer: { readGasLimit },
-  }: Readonly<{ payees: ReadonlySet<string>; metrics: FacilitatorMetrics; signer: TransactionSigner }>,
-): EngineDependencies["noteMined"] {
-  return (entry, receipts) => {
-    const cost = computeGasCost(entry, receipts, { chargesGasLimit, readGasLimit });
-    const payee = entry.settlement.payTo.toLowerCase();
-    metrics.addGasCost(payees.has(payee) ? payee : "other", Number(Value.format(cost, nativeDecimals)));
+  }: Readonly<{
+    payees: ReadonlySet<string>;
+    sellers: FacilitatorSettings["sellers"];
+    metrics: FacilitatorMetrics;
+    signer: TransactionSigner;
+  }>,
+): (sales: Sales) => EngineDependencies["noteMined"] {
+  const toNative = (wei: bigint) => Number(Value.format(wei, nativeDecimals));
+  return (sales) => async (entries, receipts) => {
+    const cost = (entry: InFlight) => computeGasCost(entry, receipts, { chargesGasLimit, readGasLimit });
+    const costs = sellers.length === 0 ? [] : entries.map((entry) => [entry.settlement.id, cost(entry)] as const);
+    const bySeller = await sales.addGas(new Map(costs));
+    for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei));
+    for (const entry of entries) {
+      const payee = entry.settlement.payTo.toLowerCase();
+      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(cost(entry)));
+    }
   };
 }
 

@@ -17,6 +17,7 @@ import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
+import { SellerLimitError } from "./sellers/seller-limit-error.ts";
 import { OverloadError } from "./settlement/settlement-bound.ts";
 
 /** Facilitator served over HTTP by the routes. */
@@ -88,7 +89,8 @@ async function answer(
     else if (error instanceof StoreError)
       lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger can't be used");
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
-    if (status === 503 || status === 429) c.header("Retry-After", String(overloadRetrySeconds));
+    const retrySeconds = error instanceof SellerLimitError ? error.retrySeconds : overloadRetrySeconds;
+    if (status === 503 || status === 429) c.header("Retry-After", String(retrySeconds));
     return c.json({ error: message }, status);
   }
 }
@@ -140,6 +142,7 @@ function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode;
   if (error instanceof VerificationOverloadError) {
     return { status: error.full === "caller" ? 429 : 503, message: error.message };
   }
+  if (error instanceof SellerLimitError) return { status: 429, message: error.message };
   if (error instanceof OverloadError) return { status: 503, message: error.message };
   if (error instanceof StoreError) {
     // The driver's message includes server and user names, which only the operator may see.

@@ -25,7 +25,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
     rejectServingAnyone(settings);
-    const { listen, apiKeys } = settings;
+    const { listen, apiKeys, sellers } = settings;
     const { monotonicMs } = systemClock;
     const audit = createAuditLog(log);
     const service = resources.use(
@@ -46,7 +46,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       ),
     );
     const app = createApp(listen, { log, metrics, mask });
-    const keys = apiKeys && readApiKeys(apiKeys);
+    const keys = readApiKeys(apiKeys, sellers);
+    mask.hide(keys?.secrets);
     const verify = boundVerifications(settings.verification, service.verify, { metrics });
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
     const { bodyLimitBytes } = listen;

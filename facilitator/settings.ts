@@ -35,6 +35,19 @@ const asset = z.strictObject({
   nativePrice: z.int().min(1).optional(),
 });
 
+/** Limits of a seller, whose keys in `apiKeys` are written `<name>=<key>`. */
+const seller = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
+  payees: z.array(address).max(10_000).optional(),
+  assets: z
+    .array(z.strictObject({ address, minAmount: z.int().min(1).optional() }))
+    .max(100)
+    .optional(),
+  verificationsPerMinute: positiveInteger.optional(),
+  settlementsPerMinute: positiveInteger.optional(),
+  gasPerDay: z.number().positive().max(1_000_000_000).optional(),
+});
+
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
   port: port.default(stackServices.facilitator.ports.http).describe("Port of the HTTP listener"),
@@ -180,8 +193,20 @@ export const facilitatorSettings = defineSettings(
     apiKeys: secret(apiKeys)
       .optional()
       .describe(
-        "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may",
+        "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may. `<name>=<key>` is a key of a seller of `sellers`",
       ),
+    sellers: z
+      .array(seller)
+      .max(1_000)
+      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length)
+      .default([])
+      .describe(
+        "Limits of sellers by name; each may be left out. `payees` and `assets` (with `minAmount` in the token's smallest unit): what is settled for it, among what the facilitator settles. `verificationsPerMinute`, `settlementsPerMinute`: calls, beyond which it is answered 429. `gasPerDay`: what its settlements may cost in a day (UTC), in the native currency",
+      )
+      .meta({
+        expected:
+          'a list of sellers, each name once, e.g. [{name: "alice", payees: ["0x…"], settlementsPerMinute: 60, gasPerDay: 0.5}]',
+      }),
     openToAnybody: yesOrNo
       .default(false)
       .describe(

@@ -1,6 +1,6 @@
 /**
  * Reasons for a rejected payment or a failed settlement, with the names shared by clients: those of `@x402/evm` if available, else those of
- * the error list in the specification of x402 version 2. Neither has `duplicate_settlement`.
+ * the error list in the specification of x402 version 2. Neither has `duplicate_settlement` and `payment_identifier_conflict`.
  */
 export const reason = {
   version: "invalid_x402_version",
@@ -23,6 +23,7 @@ export const reason = {
   transferEvent: "invalid_exact_evm_transfer_event_mismatch",
   pending: "settlement_pending",
   duplicate: "duplicate_settlement",
+  identifier: "payment_identifier_conflict",
 } as const;
 
 /** Reason code. */

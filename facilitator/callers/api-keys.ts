@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { Secret } from "#daemon/secrets/secret.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { isLoopback } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
@@ -7,24 +7,59 @@ import type { FacilitatorSettings } from "../settings.ts";
 
 /** API keys of the permitted sellers, stored as hashes. */
 export type ApiKeys = Readonly<{
-  /** Returns the seller that owns a key, identified by the key's SHA-256; undefined for an unknown key. */
+  /** Returns the seller that owns a key: its name, or the key's SHA-256; undefined for an unknown key. */
   sellerOf: (key: string) => string | undefined;
+  /** Each key, for a mask. */
+  secrets: readonly Secret[];
 }>;
 
 /** Separator between keys in a list. */
 const separators = /[\s,]+/;
 
-/** Reads keys from a list, separated by line breaks or commas; `settings.ts` defines its format. */
-export function readApiKeys(list: Secret): ApiKeys {
-  const hashes = list.reveal().split(separators).filter(Boolean).map(hashKey);
+/**
+ * Reads keys from a list, separated by line breaks or commas; `settings.ts` defines its format. `<name>=<key>` is a key of the seller with
+ * that name, if there is one; any other key is its own seller.
+ *
+ * @throws {StartupError} when a named seller has no key, or a too short one.
+ */
+export function readApiKeys(
+  list: Secret | undefined,
+  sellers: readonly Readonly<{ name: string }>[],
+): ApiKeys | undefined {
+  const names = new Set(sellers.map(({ name }) => name));
+  const keys = (list?.reveal().split(separators) ?? []).filter(Boolean).map((text) => readKey(text, names));
+  const missing = sellers.find(({ name }) => !keys.some(({ seller }) => seller === name));
+  if (missing !== undefined) {
+    throw new StartupError(
+      `${nameSetting("sellers")} has ${missing.name}, but ${nameSetting("apiKeys")} has no key of it; add ${missing.name}=<key>, from "openssl rand -hex 32".`,
+    );
+  }
+  if (list === undefined) return undefined;
   return {
+    secrets: keys.map(({ key }) => key),
     sellerOf: (key) => {
       const digest = hashKey(key);
       // Compare with every key, each in constant time, so that timing reveals nothing about any of them.
-      const isKnown = hashes.map((known) => timingSafeEqual(known, digest)).includes(true);
-      return isKnown ? digest.toString("hex") : undefined;
+      let found: KnownKey | undefined;
+      for (const known of keys) if (timingSafeEqual(known.digest, digest)) found = known;
+      return found && (found.seller ?? digest.toString("hex"));
     },
   };
+}
+
+/** Min characters of a key. */
+const keyCharactersMin = 16;
+
+type KnownKey = Readonly<{ seller: string | undefined; key: Secret; digest: Buffer }>;
+
+function readKey(text: string, names: ReadonlySet<string>): KnownKey {
+  const name = text.slice(0, Math.max(0, text.indexOf("=")));
+  if (!names.has(name)) return { seller: undefined, key: new Secret(text), digest: hashKey(text) };
+  const key = text.slice(name.length + 1);
+  if (key.length >= keyCharactersMin) return { seller: name, key: new Secret(key), digest: hashKey(key) };
+  throw new StartupError(
+    `${nameSetting("apiKeys")}: the key of ${name} has less than ${keyCharactersMin} characters; use one from "openssl rand -hex 32".`,
+  );
 }
 
 /** Seller identified by an API key: undefined if no keys are configured, or the error in the key. */

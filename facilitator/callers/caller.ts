@@ -2,11 +2,12 @@ import { hash, randomUUID } from "node:crypto";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
-import { readPaymentIdentifier } from "#x402/payment-identifier.ts";
+import { readRequirements } from "#x402/envelope.ts";
+import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 /** Properties of a call that identify its caller. */
 export type CallerInfo = Readonly<{
-  /** Seller whose API key the call carries, as identified by `api-keys.ts`. */
+  /** Seller whose API key the call carries, as identified by `api-keys.ts`: a name of `sellers`, or the key's hash. */
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
@@ -17,6 +18,9 @@ export type CallerInfo = Readonly<{
   /** Request of the call, for its log lines. */
   request?: RequestTrace | undefined;
 }>;
+
+/** Identifier that a payer chose for a payment to one seller, and the fingerprint of what it pays for. Hexadecimal SHA-256. */
+export type BoundIdentifier = Readonly<{ id: string; fingerprint: string }>;
 
 /**
  * Caller of an operation, which may own a payment's settlement:
@@ -32,6 +36,9 @@ export type Caller = Readonly<{
   kind: "sale" | "seller" | "upfront-seller" | "call";
   /** Owner in the ledger: a hash, or random for a `call`. */
   owner: string;
+  seller?: string | undefined;
+  /** The payment's own identifier, among those to this seller. */
+  identifier?: BoundIdentifier | undefined;
   request?: RequestTrace | undefined;
   /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
   waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;
@@ -51,12 +58,24 @@ export function identifyCaller(
   paymentPayload: unknown,
   paymentRequirements: unknown,
 ): Caller {
-  if (idempotencyKey !== undefined) return { kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
-  const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
-  if (seller !== undefined) return { kind, owner: hashParts(["seller", seller]) };
   const id = readPaymentIdentifier(paymentPayload);
-  if (id !== undefined) return { kind, owner: hashParts(["payment-identifier", id]) };
+  const identifier =
+    id === undefined ? undefined : bindIdentifier([seller ?? "", id], paymentPayload, paymentRequirements);
+  const known = { seller, identifier };
+  if (idempotencyKey !== undefined)
+    return { ...known, kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
+  const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
+  if (seller !== undefined) return { ...known, kind, owner: hashParts(["seller", seller]) };
+  if (id !== undefined) return { ...known, kind, owner: hashParts(["payment-identifier", id]) };
   return { kind: "call", owner: randomUUID() };
+}
+
+const resource = z.object({ resource: z.object({ url: z.string() }) });
+
+/** Binds an identifier to the terms and the resource of its payment; a payment doesn't have the request's method. */
+function bindIdentifier(parts: readonly string[], payload: unknown, requirements: unknown): BoundIdentifier {
+  const url = resource.safeParse(payload).data?.resource.url ?? "";
+  return { id: hashParts(parts), fingerprint: fingerprintPayment(readRequirements(requirements, ""), url) };
 }
 
 /**

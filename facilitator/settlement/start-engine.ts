@@ -5,6 +5,7 @@ import { createFinishedSettlements } from "./ledger/finished-settlements.ts";
 import { createLedger, type Ledger } from "./ledger/ledger.ts";
 import { openLedgerStore } from "./ledger/open-ledger.ts";
 import { startRetention } from "./ledger/retention.ts";
+import { createSales, type Sales } from "./ledger/sales.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 import { startSharedEngine } from "./leader/shared-settler.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
@@ -12,11 +13,18 @@ import { createSettler } from "./settler.ts";
 import { startSettling, type SettlingOptions } from "./settling.ts";
 
 /** Engine whose ledger is compared with the chain. */
-type ComparedEngine = Engine & Pick<ComparedLedger, "comparison">;
+type ComparedEngine = Engine & Pick<ComparedLedger, "comparison"> & Readonly<{ sales: Sales }>;
+
+/** Dependencies of an engine; `noteMinedIn` receives the record of sales. */
+type EngineParts = Omit<EngineDependencies, "noteMined"> &
+  Readonly<{ noteMinedIn: (sales: Sales) => EngineDependencies["noteMined"] }>;
 
 /** Opens the ledger and resumes its started settlements, alone or as one of the replicas that share it. */
-export async function startEngine(options: EngineOptions, dependencies: EngineDependencies): Promise<ComparedEngine> {
-  const { chain, clock, log } = dependencies;
+export async function startEngine(
+  options: EngineOptions,
+  { noteMinedIn, ...given }: EngineParts,
+): Promise<ComparedEngine> {
+  const { chain, clock, log } = given;
   const { path, retentionDays, compareIntervalMs, ...shared } = options.ledger;
   await using resources = new AsyncDisposableStack();
   const { isHandedOver } = options;
@@ -24,7 +32,9 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
   const ownership = createOwnership(options, { store, clock });
-  resources.use(startRetention({ retentionDays }, { ledger, ownership, clock, pause: pauseInBackground, log }));
+  const sales = createSales(options, { store, clock });
+  const dependencies = { ...given, noteMined: noteMinedIn(sales) };
+  resources.use(startRetention({ retentionDays }, { ledger, ownership, sales, clock, pause: pauseInBackground, log }));
   const engine = isShared
     ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, { store, clock }) })
     : await startSoleEngine(options, { ...dependencies, ledger, ownership });
@@ -35,7 +45,7 @@ export async function startEngine(options: EngineOptions, dependencies: EngineDe
     startLedgerComparison({ compareIntervalMs }, { finished, chain, clock, log, isSettler }),
   );
   const owned = resources.move();
-  return { ...engine, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...engine, sales, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */

@@ -170,6 +170,20 @@ const facilitator = {
     "What the signer paid for gas, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
     "payee",
   ),
+  gatehouse_facilitator_seller_calls_total: counter(
+    "Calls of sellers (of `sellers`), by operation and result: served, or limited by the seller's own rate.",
+    "seller",
+    "operation",
+    "result",
+  ),
+  gatehouse_facilitator_seller_gas_paid_native_total: counter(
+    "What the signer paid for gas, in the chain's native currency, by seller (of `sellers`).",
+    "seller",
+  ),
+  gatehouse_facilitator_seller_gas_day_native: gauge(
+    "What settlements of a seller (of `sellers`) cost since midnight UTC, in the chain's native currency, by the ledger; NaN while it can't be read.",
+    "seller",
+  ),
   gatehouse_facilitator_ledger_mismatches: gauge(
     "Settlements that the ledger says are settled and the chain does not have, found in the last hour; NaN after a look that failed.",
   ),

@@ -120,6 +120,67 @@ test("a payee that is served no longer still gets what was begun, and its owner 
   expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
 });
 
+test("a named seller has its own limits, and what its gas cost today outlives kill -9", async () => {
+  const other = testAccount(3).address;
+  const seller = { payees: [testAccount(2).address], assets: [{ address: chain.token, minAmount: 10_000 }] };
+  const sellers = [
+    { name: "alice", ...seller, verificationsPerMinute: 3, gasPerDay: 0.000_000_1 },
+    { name: "bob", settlementsPerMinute: 1 },
+  ];
+  const env = {
+    GATEHOUSE_FACILITATOR_API_KEYS: `alice=${keyA}\nbob=${keyB}`,
+    GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
+  };
+  const limited = await startFacilitator(place("sellers", env));
+  const [alice, bob] = [limited.as(sellerA), limited.as(sellerB)];
+  const paid = (to: `0x${string}`, value = "10000") =>
+    signPayment(chain.token, { authorization: { to, value }, requirements: { payTo: to, amount: value } });
+  const toPayee = () => paid(testAccount(2).address);
+
+  const refused = [
+    [await paid(other), "payees of alice in GATEHOUSE_FACILITATOR_SELLERS has 1 other payees"],
+    [
+      await paid(testAccount(2).address, "9999"),
+      `assets of alice in GATEHOUSE_FACILITATOR_SELLERS has minAmount 10000`,
+    ],
+  ] as const;
+  for (const [payment, message] of refused) {
+    const invalidMessage = expect.stringContaining(message);
+    expect((await alice.verify(payment)).body).toMatchObject({ isValid: false, invalidMessage });
+    expect((await alice.settle(payment)).body).toMatchObject({ success: false, errorMessage: invalidMessage });
+  }
+  expect((await bob.verify(await paid(other))).body, "another seller's limits do not count").toMatchObject({
+    isValid: true,
+  });
+  const first = await toPayee();
+  expect((await alice.verify(first)).body).toMatchObject({ isValid: true });
+  const tooMany =
+    "alice may use 3 verifications a minute (verificationsPerMinute of alice in GATEHOUSE_FACILITATOR_SELLERS)";
+  expect(await alice.verify(first)).toMatchObject({ status: 429, body: { error: expect.stringContaining(tooMany) } });
+  const settled = await alice.settle(first);
+  expect(settled.body).toMatchObject({ success: true });
+  expect((await bob.settle(await toPayee())).body).toMatchObject({ success: true });
+  expect(await bob.settle(await toPayee())).toMatchObject({ status: 429 });
+  const metrics = await (await fetch(`${limited.operationsUrl}/metrics`)).text();
+  expect(metrics).toMatch(/seller_calls_total\{seller="alice",operation="verify",result="limited"\} 1\n/);
+  expect(metrics).toMatch(/seller_gas_paid_native_total\{seller="alice"\} \d/);
+  const gas = /gatehouse_facilitator_seller_gas_day_native\{seller="alice"\} (\S+)/.exec(metrics)?.[1];
+  expect(Number(gas)).toBeGreaterThan(0.000_000_1);
+  await limited.process.end("SIGKILL");
+
+  await using next = await startFacilitator(place("sellers", env));
+  const { status, body } = await next.as(sellerA).settle(await toPayee());
+  expect([status, body.error]).toEqual([
+    429,
+    expect.stringMatching(/^alice may use 1e-7 of the native currency for gas in a day \(UTC\) \(gasPerDay of alice/),
+  ]);
+  expect(await next.as(sellerA).settle(first), "what was settled is still answered").toEqual(settled);
+  expect(await (await fetch(`${next.operationsUrl}/metrics`)).text()).toContain(
+    `gas_day_native{seller="alice"} ${gas}\n`,
+  );
+  expect(limited.process.output()).not.toMatch(/seller-[AB]/);
+});
+
 test("beyond loopback, with neither keys nor payees, it does not start, and says what to set", async () => {
   const env = buildFacilitatorEnvironment(place("open", { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" }));
   const { status, stderr } = await runToEnd("facilitator", env);

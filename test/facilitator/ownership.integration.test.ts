@@ -29,6 +29,10 @@ function start(ledger: string, env: Readonly<Record<string, string>> = {}): Prom
   return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env });
 }
 
+function terms(payTo: `0x${string}`) {
+  return { authorization: { to: payTo }, requirements: { payTo } };
+}
+
 /** A payment whose payload carries the extension, as a client makes it. */
 function identified(payment: PaymentBody, id: string): PaymentBody {
   const extensions = { "payment-identifier": { info: { required: false, id } } };
@@ -122,6 +126,38 @@ test("a payer's payment-identifier names a caller that may try again", async () 
   expect((await facilitator.settle(signed)).body).toMatchObject(duplicate);
 });
 
+test("a payment-identifier stands for what it was settled for first, also after kill -9", async () => {
+  const id = "pay_7d5d747be160e280504c099d984bcfe2";
+  const first = identified(await signPayment(chain.token), id);
+  const payTo = testAccount(3).address;
+  const others = [
+    await signPayment(chain.token, { authorization: { value: "20000" }, requirements: { amount: "20000" } }),
+    await signPayment(chain.token, terms(payTo)),
+  ].map((other) => identified(other, id));
+  const elsewhere = identified(await signPayment(chain.token), id);
+  const resource = {
+    ...elsewhere,
+    paymentPayload: { ...elsewhere.paymentPayload, resource: { url: "https://b.example" } },
+  };
+  const conflict = "payment_identifier_conflict";
+  const running = await start("identifier");
+  const settled = await running.settle(first);
+  expect(settled.body).toMatchObject({ success: true });
+  expect((await running.verify(identified(await signPayment(chain.token), id))).body).toMatchObject({ isValid: true });
+  await running.process.end("SIGKILL");
+  await using again = await start("identifier");
+  const before = await chain.balanceOf(payee);
+  for (const other of [...others, resource]) {
+    expect((await again.verify(other)).body).toMatchObject({ isValid: false, invalidReason: conflict });
+    expect((await again.as("a-sale").settle(other)).body).toMatchObject({ success: false, errorReason: conflict });
+  }
+  expect(await again.settle(first), "the same payment gets the same response").toEqual(settled);
+  expect((await chain.balanceOf(payee)) - before).toBe(0n);
+  const payer = testAccount(4);
+  const foreign = identified(await signPayment(chain.token, { payer, ...terms(payTo) }), id);
+  expect((await again.verify(foreign)).body, "another payer's").toMatchObject({ isValid: true });
+});
+
 test("copies of a payment with a payment-identifier, each verified as a middleware does, get one success", async () => {
   const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
   const copies = Array.from({ length: 10 }, async () => {
@@ -140,7 +176,9 @@ test("a ledger from before owners were known: what was settled is answered to no
   const database = new DatabaseSync(ledgers.path("old"));
   const newest = "SELECT id FROM settlement ORDER BY begun_at_ms DESC LIMIT 1";
   database.exec(`UPDATE settlement SET state = 'begun', transaction_hash = NULL WHERE id = (${newest})`);
-  const later = ["verification", "unsent", "settler"].map((table) => `DROP TABLE ${table}`).join("; ");
+  const later = ["verification", "unsent", "settler", "identifier", "sale", "seller_day", "refund"]
+    .map((table) => `DROP TABLE ${table}`)
+    .join("; ");
   database.exec(`ALTER TABLE settlement DROP COLUMN owner; ${later}; PRAGMA user_version = 1`);
   database.close();
 

@@ -51,8 +51,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   facilitator: {
     what: "Verifies x402 payments and settles them on the chain",
-    // service-page: its page is the one that a node's is drawn by.
-    mayImport: ["daemon/**", "x402/**", "status/{status-api,page/service-page}.ts"],
+    // service-page: its page is the one that a node's is drawn by. rate-limiter: sellers' rates are counted as callers' of the gateway.
+    mayImport: ["daemon/**", "x402/**", "status/{status-api,page/service-page}.ts", "gateway/limits/rate-limiter.ts"],
   },
   "resource-server": {
     what: "Sells routes by x402 and forwards them to their upstream once paid",

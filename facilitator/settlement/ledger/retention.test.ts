@@ -7,6 +7,7 @@ import { sampleMs } from "../../testing/sample-settlement.ts";
 import { createOwnership, type Ownership } from "../ownership.ts";
 import { createLedger } from "./ledger.ts";
 import { noteLifeMs, retentionIntervalMs, retentionStep, startRetention } from "./retention.ts";
+import { createSales } from "./sales.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
@@ -25,6 +26,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
     {
       ledger,
       ownership: { ...ownership, ...change },
+      sales: createSales({ chainId }, { store, clock }),
       clock,
       pause: async (ms, signal) => {
         if (signal?.aborted === true) return;

@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Ownership } from "../ownership.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Sales } from "./sales.ts";
 
 /**
  * Lifetime of a verified payment's note after its last verification, while no settlement of it is recorded. A seller settles when its work
@@ -19,26 +20,27 @@ const dayMs = 86_400_000;
 export type RetentionDependencies = Readonly<{
   ledger: Pick<Ledger, "prune">;
   ownership: Pick<Ownership, "forgetNotes">;
+  sales: Pick<Sales, "forget">;
   clock: () => number;
   pause: Pause;
   log: Logger;
 }>;
 
 /**
- * Deletes settlements that finished long ago, and notes of payments that were never settled, now and every ten minutes. Disposal stops
+ * Deletes settlements and sales of long ago, and notes of payments that were never settled, now and every ten minutes. Disposal stops
  * after the current step.
  */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
-  { ledger, ownership, clock, pause, log }: RetentionDependencies,
+  { ledger, ownership, sales, clock, pause, log }: RetentionDependencies,
 ): AsyncDisposable {
   const stop = new AbortController();
   const { signal } = stop;
 
-  const forgetSettlements = async (beforeMs: number): Promise<number> => {
+  const forgetRows = async (forget: Ledger["prune"], beforeMs: number): Promise<number> => {
     let forgotten = 0;
     while (!signal.aborted) {
-      const rows = await ledger.prune(beforeMs, retentionStep.rowsMax);
+      const rows = await forget(beforeMs, retentionStep.rowsMax);
       forgotten += rows;
       if (rows < retentionStep.rowsMax) break;
       await pause(retentionStep.pauseMs, signal);
@@ -55,7 +57,9 @@ export function startRetention(
   };
   const forgetOld = async (): Promise<void> => {
     try {
-      const settlements = await forgetSettlements(clock() - retentionDays * dayMs);
+      const beforeMs = clock() - retentionDays * dayMs;
+      const settlements = await forgetRows(ledger.prune, beforeMs);
+      await forgetRows(sales.forget, beforeMs);
       if (settlements > 0)
         log.info({ event: "settlements-forgotten", settlements, retentionDays }, "forgot old settlements");
       await forgetNotes(clock() - noteLifeMs);

@@ -4,6 +4,50 @@ import type { Migrations } from "#daemon/sql/sqlite.ts";
 const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
    CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
 
+/**
+ * What a payment-identifier of a payer stands for, each settlement's seller and gas (wei, decimal text), a seller's gas by day (UTC), and
+ * refunds with their signed transaction.
+ */
+const addSales = `CREATE TABLE identifier (
+     chain_id bigint NOT NULL,
+     payer text NOT NULL,
+     id text NOT NULL,
+     fingerprint text NOT NULL,
+     at_ms bigint NOT NULL,
+     PRIMARY KEY (chain_id, payer, id)
+   );
+   CREATE INDEX identifier_by_payer ON identifier (chain_id, payer, at_ms);
+   CREATE INDEX identifier_by_time ON identifier (at_ms);
+   CREATE TABLE sale (
+     chain_id bigint NOT NULL,
+     id text NOT NULL,
+     seller text NOT NULL,
+     at_ms bigint NOT NULL,
+     gas_paid text,
+     PRIMARY KEY (chain_id, id)
+   );
+   CREATE INDEX sale_by_time ON sale (at_ms);
+   CREATE TABLE seller_day (
+     chain_id bigint NOT NULL,
+     seller text NOT NULL,
+     day text NOT NULL,
+     gas_paid text NOT NULL,
+     dearest text NOT NULL,
+     PRIMARY KEY (chain_id, seller, day)
+   );
+   CREATE TABLE refund (
+     chain_id bigint NOT NULL,
+     id text NOT NULL,
+     amount text NOT NULL,
+     state text NOT NULL CHECK (state IN ('sent', 'refunded', 'failed')),
+     hash text NOT NULL,
+     nonce bigint NOT NULL,
+     raw_transaction text NOT NULL,
+     at_ms bigint NOT NULL,
+     PRIMARY KEY (chain_id, id),
+     FOREIGN KEY (chain_id, id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
+   )`;
+
 /** SQLite schema of the settlement ledger; append-only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (
@@ -69,6 +113,7 @@ export const sqliteLedgerMigrations: Migrations = [
      expires_at_ms INTEGER NOT NULL
    ) STRICT`,
   addNotePayer,
+  addSales,
 ];
 
 /**
@@ -137,4 +182,5 @@ export const postgresLedgerMigrations: Migrations = [
    );
    CREATE INDEX verification_by_time ON verification (at_ms)`,
   addNotePayer,
+  addSales,
 ];

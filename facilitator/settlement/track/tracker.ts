@@ -26,8 +26,8 @@ export type TrackerDependencies = Readonly<{
   log: Logger;
   /** Receives outcomes before any other consumer. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
-  /** Receives each ended settlement, with the receipts of its mined transactions. */
-  noteMined?: ((entry: InFlight, receipts: Observation["receipts"]) => void) | undefined;
+  /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
+  noteMined?: ((entries: readonly InFlight[], receipts: Observation["receipts"]) => Promise<void>) | undefined;
 }>;
 
 /** Checks the chain once for all in-flight settlements, and takes the required actions. */
@@ -153,11 +153,9 @@ async function finish(
   if (outcomes.size === 0) return;
   // Before the ledger: after a kill in between, the outcome is found and reported again.
   await onOutcomes?.(outcomes);
+  await noteMined?.([...outcomes.keys()], receipts);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
-  for (const [entry, outcome] of outcomes) {
-    noteMined?.(entry, receipts);
-    book.end(entry, outcome);
-  }
+  for (const [entry, outcome] of outcomes) book.end(entry, outcome);
 }
 
 async function sendAgain(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {
