@@ -5,14 +5,14 @@ import { root } from "./rooms.ts";
 
 const page = readFileSync(join(root, "docs/contributing.md"), "utf8");
 
-/** The rows of a page's table of tasks, each with its paths as they are written. */
+/** The items of a page's list of tasks, each with its paths as they are written: `- task: file; more`. */
 function tasksOf(text: string): readonly Readonly<{ task: string; open: string; paths: readonly string[] }>[] {
   const section = text.slice(text.indexOf("## Which file to open"), text.indexOf("## How to add"));
   return section
     .split("\n")
-    .filter((line) => /^\| (?!task |-)/.test(line))
+    .filter((line) => line.startsWith("- "))
     .map((line) => {
-      const [, task = "", open = "", also = ""] = line.split("|").map((cell) => cell.trim());
+      const [, task = "", open = "", also = ""] = /^- (.+?): (`[^`]+`)(.*)$/.exec(line) ?? [];
       return { task, open, paths: pathsIn(`${open} ${also}`) };
     });
 }
@@ -28,7 +28,7 @@ function isThere(path: string): boolean {
 
 const tasks = tasksOf(page);
 
-describe("the table of tasks in docs/contributing.md", () => {
+describe("the list of tasks in docs/contributing.md", () => {
   it("has the everyday tasks", () => {
     expect(tasks.length).toBeGreaterThanOrEqual(27);
   });
@@ -39,7 +39,7 @@ describe("the table of tasks in docs/contributing.md", () => {
   });
 
   it("would fail on a file that is gone", () => {
-    const row = "| a task | `gateway/no-such-file.ts` | `gateway/<no>-such.ts`, `gateway/errors.ts` |";
+    const row = "- a task: `gateway/no-such-file.ts`; also `gateway/<no>-such.ts`, `gateway/errors.ts`";
     const [task] = tasksOf(`## Which file to open\n\n${row}\n\n## How to add`);
     expect(task?.paths.filter((path) => !isThere(path))).toEqual(["gateway/no-such-file.ts", "gateway/<no>-such.ts"]);
   });
