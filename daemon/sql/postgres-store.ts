@@ -78,8 +78,11 @@ export async function openPostgresStore(
 }
 
 function createStore(pool: Pool): SqlStore {
+  const connection = createConnection(pool);
   return {
-    ...createConnection(pool),
+    ...connection,
+    // A server shares one flush among its connections, and forgetting the last writes in a failure would need a transaction of its own.
+    changeUnsynced: connection.change,
     transaction: async (work) => {
       const backoff = createBackoff(transactionBackoff);
       for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,7 @@
+import { closeSync, fdatasync, openSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { CommitGroups } from "./commit-groups.ts";
 import { openSqlite, type Migrations } from "./sqlite.ts";
 import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
 import { StartupError } from "../process/startup-error.ts";
@@ -23,30 +26,44 @@ export type SqliteStoreOptions = Readonly<{
 }>;
 
 /**
- * Opens a SQLite file as a store, creating it if missing, and locks out processes that don't share it. Transactions are serialized, and
- * other queries wait for them, so that none sees a partial transaction. In a shared file, a transaction locks the file from its start, and
- * throws a `StoreError` if it can't within `waitMs`.
+ * Opens a SQLite file as a store, creating it if missing, and locks out processes that don't share it. Writes are committed in groups
+ * (`commit-groups.ts`); no query sees a partial transaction, and no query returns what could still be lost. In a shared file, a group locks
+ * the file from its start, and its writers get a `StoreError` if it can't within `waitMs`.
  *
  * @throws {StartupError} when another process has locked the file.
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   const database = open(options);
-  const connection = createConnection(database);
-  let last: Promise<unknown> = Promise.resolve();
-  const runInTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
+  const log = openLogFile(database, options.path);
+  const groups = new CommitGroups({ database, flush: log.flush, runQuery });
+  const { rows, change } = createStatements(database);
+  const connection: SqlConnection = {
+    rows: async (text, parameters) => rows(text, parameters),
+    change: async (text, parameters) => change(text, parameters),
   };
   return {
-    rows: (text, parameters) => runInTurn(() => connection.rows(text, parameters)),
-    change: (text, parameters) => runInTurn(() => connection.change(text, parameters)),
-    transaction: (work) => runInTurn(() => runInTransaction(database, () => work(connection))),
+    async rows(text, parameters) {
+      if (!isReading.test(text)) return groups.write(() => connection.rows(text, parameters), { isAtomic: true });
+      const found = await groups.runBetween(() => rows(text, parameters));
+      // That there is nothing is acted on by a later write, which is on disk only after what this read saw.
+      if (found.length > 0) await groups.flushed();
+      return found;
+    },
+    change: (text, parameters) => groups.write(() => connection.change(text, parameters), { isAtomic: true }),
+    changeUnsynced: (text, parameters) => groups.runBetween(() => change(text, parameters), { isWriting: true }),
+    transaction: (work) => groups.write(() => work(connection)),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     lockRows: "",
     isListed: (expression, parameter) =>
       `${expression} IN (SELECT value FROM json_each('["' || replace(${parameter}, ',', '","') || '"]'))`,
-    [Symbol.asyncDispose]: () => runInTurn(async () => database.close()),
+    async [Symbol.asyncDispose]() {
+      try {
+        await groups.flushed();
+      } finally {
+        log.close();
+        database.close();
+      }
+    },
   };
 }
 
@@ -83,7 +100,10 @@ function runQuery<T>(work: () => T): T {
   }
 }
 
-function createConnection(database: DatabaseSync): SqlConnection {
+/** Whether a statement writes nothing. */
+const isReading = /^\s*SELECT\b/i;
+
+function createStatements(database: DatabaseSync) {
   const prepared = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {
     const known = prepared.get(text);
@@ -93,26 +113,27 @@ function createConnection(database: DatabaseSync): SqlConnection {
     return made;
   };
   return {
-    rows: async (text, parameters = []) =>
+    rows: (text: string, parameters: readonly SqlValue[] = []) =>
       runQuery(() => prepareOnce(text).all(nameParameters(parameters))) as SqlRow[],
-    change: async (text, parameters = []) =>
+    change: (text: string, parameters: readonly SqlValue[] = []) =>
       Number(runQuery(() => prepareOnce(text).run(nameParameters(parameters))).changes),
   };
 }
 
+/**
+ * Leaves flushing the write-ahead log to the caller: SQLite then flushes it only before it moves pages into the database (SQLite,
+ * "PRAGMA synchronous": NORMAL), and a flush on another thread makes all commits before it as durable as FULL.
+ */
+function openLogFile(database: DatabaseSync, path: string) {
+  if (path === ":memory:") return { flush: async () => undefined, close: () => undefined };
+  database.exec("PRAGMA synchronous = NORMAL");
+  const file = openSync(`${path}-wal`, "r+");
+  return { flush: () => flushFile(file), close: () => closeSync(file) };
+}
+
+const flushFile = promisify(fdatasync);
+
 /** Names the parameters for binding: SQLite treats `$1` as a name. */
 function nameParameters(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
   return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
-}
-
-async function runInTransaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  runQuery(() => database.exec("BEGIN IMMEDIATE"));
-  try {
-    const result = await work();
-    runQuery(() => database.exec("COMMIT"));
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
 }

@@ -18,6 +18,11 @@ export type SqlConnection = Readonly<{
 export type SqlStore = AsyncDisposable &
   SqlConnection &
   Readonly<{
+    /**
+     * Runs a statement whose loss in a power failure does no harm, and returns the number of rows written: it is visible to all processes
+     * when its promise resolves, and on disk with the next other write.
+     */
+    changeUnsynced: SqlConnection["change"];
     /** Runs all statements of `work` or none. May run `work` again when the database requests it (a serialization failure), so it must only run statements. */
     transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;
     /** The database's own clock as an SQL expression, in milliseconds since 1970: one clock for all clients of the database. */

@@ -5,7 +5,8 @@ import { parseClaim, parseClaimKey, foundClaimColumns, readFoundClaim } from "./
 import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
 /**
- * Claims on payments; see `payment-claim.ts` for the states. Each write commits before its promise resolves. A transition that does not fit
+ * Claims on payments; see `payment-claim.ts` for the states. Each write is visible to all processes
+ * when its promise resolves, and on disk except where `payment-claim.ts` says so. A transition that does not fit
  * the claim's state, or does not come from its owner, changes nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the
  * database is unavailable.
  */
@@ -64,8 +65,13 @@ export type ClaimLedgerDependencies = Readonly<{
 export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
   const sql = buildClaimSql(store.nowMs);
   const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
-  const move = async (what: string, text: string, parameters: readonly SqlValue[]): Promise<void> => {
-    if ((await store.change(text, parameters)) !== 1) throw new ClaimMovedError(what);
+  const move = async (
+    what: string,
+    text: string,
+    parameters: readonly SqlValue[],
+    run = store.change,
+  ): Promise<void> => {
+    if ((await run(text, parameters)) !== 1) throw new ClaimMovedError(what);
   };
   return {
     async find(key) {
@@ -80,7 +86,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
       const { idempotencyKey, validBefore, holder = null, identifier = null } = claim;
       const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
-      return (await store.change(sql.claim, values)) === 1;
+      return (await store.changeUnsynced(sql.claim, values)) === 1;
     },
     async acquire(key) {
       const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
@@ -93,7 +99,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       move("settling", sql.settling, [...mine(key), status, JSON.stringify(headers), body, clock()]),
     pending: (key, settlement) => move("pending", sql.pending, [...mine(key), JSON.stringify(settlement), clock()]),
     settled: (key, settlement) => move("settled", sql.settled, [...mine(key), JSON.stringify(settlement), clock()]),
-    delivered: (key) => move("delivered", sql.delivered, [...mine(key), clock()]),
+    delivered: (key) => move("delivered", sql.delivered, [...mine(key), clock()], store.changeUnsynced),
     release: (key) => move("released", sql.release, mine(key)),
     async owned(countMax) {
       const rows = await store.rows(sql.owned, [owner.id, countMax]);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { FairSlots } from "#daemon/fair-places.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
 import { findAcceptedOffer, type Payment } from "./payment.ts";
@@ -22,7 +23,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   const charged: string[] = [];
   const offers = [offer];
   const dependencies: SellingDependencies = {
-    unverified: new FairSlots(10),
+    unverified: new FairSlots(20),
     responses: { hasRoom: () => hasRoom },
     clock: paymentsClock,
     ledger,
@@ -386,8 +387,10 @@ describe("sell, with a facilitator that tells callers apart", () => {
   });
 
   it("gives a payment that is invalid by now, because a copy of the request settles it, what the copy began", async () => {
-    const { buy, facilitation } = await shop();
-    facilitation.verdicts.unshift({ isValid: true }, { isValid: false, invalidReason: "duplicate_settlement" });
+    const { buy, facilitation, asked } = await shop();
+    const settling = until("the first copy settles", generousMs, () => asked.includes("settle"));
+    const duplicate = settling.then(() => ({ isValid: false, invalidReason: "duplicate_settlement" }));
+    facilitation.verdicts.unshift({ isValid: true }, duplicate);
     const paid = createPayment();
     const kinds = (await Promise.all([buy(paid), buy(paid)])).map(({ kind }) => kind);
     expect(kinds).toEqual(["sold", "in-progress"]);

@@ -8,7 +8,7 @@ export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
     /** `Idempotency-Key` of each requested settlement. */
     idempotencyKeys: string[];
     /** Responses to the next calls; the last one repeats. An Error is thrown. */
-    verdicts: (VerifyResponse | Error)[];
+    verdicts: (VerifyResponse | Promise<VerifyResponse> | Error)[];
     settlements: (SettleResponse | Error)[];
   }> & { settlesNothing: () => boolean };
 
@@ -30,7 +30,7 @@ export const pendingResponse: SettleResponse = {
 export function createFacilitationStub(): FacilitationStub {
   const asked: string[] = [];
   const idempotencyKeys: string[] = [];
-  const verdicts: (VerifyResponse | Error)[] = [{ isValid: true }];
+  const verdicts: FacilitationStub["verdicts"] = [{ isValid: true }];
   const settlements: (SettleResponse | Error)[] = [settledResponse];
   return {
     asked,

@@ -98,6 +98,31 @@ describe("kill -9 of the resource server", () => {
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
+  it.each([
+    ["before the response is on disk: nothing was settled yet", 1, 0],
+    ["before the outcome is on disk: it was settled", 2, 1],
+  ])("right %s; the next start finishes it, and it is charged once", async (_name, flush, settled) => {
+    const shop = await market.openShop(folder.path, {
+      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
+      NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
+      TEST_KILL_AT_FLUSH: String(flush),
+    });
+    const header = await signPaymentFor(`${findUrl(shop)}/data`);
+    await until("its start is on disk", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).ok);
+    const settledBefore = market.facilitator.settled();
+    process.kill(shop.pid, "SIGUSR2");
+    expect(await buy(`${findUrl(shop)}/data`, header).catch(() => "cut off")).toBe("cut off");
+    expect(market.facilitator.settled() - settledBefore).toBe(settled);
+
+    await using restarted = await market.openShop(folder.path);
+    await until("the settlement is taken up", generousMs, () =>
+      metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
+    );
+    const response = await buy(`${findUrl(restarted)}/data`, header);
+    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+  });
+
   it("while the upstream works: nothing is charged, and the same payment can be used again", async () => {
     const shop = await market.openShop(folder.path);
     const header = await signPaymentFor(`${findUrl(shop)}/data`);

@@ -1,0 +1,103 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, it } from "vitest";
+import { CommitGroups } from "./commit-groups.ts";
+import { StoreError } from "./store.ts";
+
+/** A database whose flushes end when the test says so. */
+function openDatabase() {
+  const database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE counter (id INTEGER PRIMARY KEY) STRICT");
+  const flushes: PromiseWithResolvers<void>[] = [];
+  const flush = () => {
+    const next = Promise.withResolvers<void>();
+    flushes.push(next);
+    return next.promise;
+  };
+  const groups = new CommitGroups({ database, flush, runQuery: (work) => work() });
+  const done: string[] = [];
+  const insert = async (id: number) => void database.prepare("INSERT INTO counter VALUES (?)").run(id);
+  const write = (id: number, options = { isAtomic: true }) =>
+    groups
+      .write(() => insert(id), options)
+      .then(
+        () => void done.push(`${id}`),
+        (error: Error) => void done.push(`${id}: ${error.message}`),
+      );
+  const ids = () =>
+    database
+      .prepare("SELECT id FROM counter")
+      .all()
+      .map(({ id }) => id);
+  return { database, groups, flushes, done, insert, write, ids };
+}
+
+/** Waits until the work that is not waiting for a flush is done. */
+const workAll = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+};
+
+it("answers no writer before its commit is flushed, and flushes once for all that waited meanwhile", async () => {
+  const { flushes, done, write, ids } = openDatabase();
+  const all = [write(1), write(2)];
+  await workAll();
+  all.push(write(3), write(4), write(5));
+  await workAll();
+  expect([ids(), done, flushes.length], "the second group waits for the first flush").toEqual([[1, 2], [], 1]);
+  flushes[0]?.resolve();
+  await workAll();
+  expect([ids(), done, flushes.length]).toEqual([[1, 2, 3, 4, 5], ["1", "2"], 2]);
+  flushes[1]?.resolve();
+  await Promise.all(all);
+  expect([done, flushes.length]).toEqual([["1", "2", "3", "4", "5"], 2]);
+});
+
+it("undoes the statements of a writer that fails, and no others of its group", async () => {
+  const { groups, flushes, done, insert, write, ids } = openDatabase();
+  const failing = groups
+    .write(async () => {
+      await insert(2);
+      throw new Error("its own");
+    })
+    .catch((error: Error) => void done.push(error.message));
+  const all = [write(1), failing, write(1), write(3, { isAtomic: false })];
+  await workAll();
+  flushes[0]?.resolve();
+  await Promise.all(all);
+  expect(ids()).toEqual([1, 3]);
+  expect(done.toSorted()).toEqual(["1", "1: UNIQUE constraint failed: counter.id", "3", "its own"]);
+});
+
+it("shows a reader no part of a group, and says when what it saw is flushed", async () => {
+  const { groups, flushes, done, insert, ids } = openDatabase();
+  const writing = groups.write(async () => {
+    await insert(1);
+    await Promise.resolve();
+    await insert(2);
+  });
+  const seen = new Promise((resolve) => setImmediate(() => resolve(groups.runBetween(ids))));
+  expect(await seen).toEqual([1, 2]);
+  await groups.runBetween(() => void insert(3), { isWriting: true });
+  void groups.flushed().then(() => done.push("flushed"));
+  await workAll();
+  flushes[0]?.resolve();
+  await writing;
+  await workAll();
+  expect([done, flushes.length], "the third came after the first flush began").toEqual([[], 2]);
+  flushes[1]?.resolve();
+  await groups.flushed();
+  expect(done).toEqual(["flushed"]);
+});
+
+it("does nothing more after a flush that failed: what the disk has is not known", async () => {
+  const { groups, flushes, done, write, ids } = openDatabase();
+  const all = [write(1)];
+  await workAll();
+  all.push(write(2));
+  flushes[0]?.reject(new Error("EIO"));
+  await Promise.all(all);
+  const message = "the ledger's file could not be flushed to its disk; check the disk, then restart";
+  expect(done).toEqual([`1: ${message}`, `2: ${message}`]);
+  await expect(groups.runBetween(ids)).rejects.toBeInstanceOf(StoreError);
+  await expect(groups.flushed()).rejects.toThrow(message);
+  expect(flushes).toHaveLength(1);
+});

@@ -1,0 +1,134 @@
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "./store.ts";
+
+export type CommitGroupsDependencies = Readonly<{
+  database: Pick<DatabaseSync, "exec" | "isTransaction">;
+  /** Flushes all that was committed to disk. */
+  flush: () => Promise<void>;
+  /** Runs a statement, and converts its failure to the one that a store throws. */
+  runQuery: <T>(work: () => T) => T;
+}>;
+
+type Waiter = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
+/** Runs its statements; returns the waiter for its commit, or its failure, to be on disk. */
+type Writer = Readonly<{ run: () => Promise<Waiter>; reject: Waiter["reject"] }>;
+
+/**
+ * Commits the writers of one connection in groups: those that arrive while a group is flushed to disk form the next one, which shares a
+ * transaction and a flush; a flush blocks nothing else. After a failed flush the system may have dropped what it could not write, and a
+ * later flush that succeeds shows nothing (fsync(2)); so all calls throw a `StoreError` until a restart, which recovers what is on disk.
+ */
+export class CommitGroups {
+  readonly #dependencies: CommitGroupsDependencies;
+  #writers: Writer[] = [];
+  #waiters: Waiter[] = [];
+  #isRunning = false;
+  /** The group whose transaction is open. */
+  #open: Promise<readonly Waiter[]> | undefined;
+  #commits = 0;
+  #flushedCommits = 0;
+  #broken: StoreError | undefined;
+
+  constructor(dependencies: CommitGroupsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Runs a writer in the next group, and resolves once its commit is on disk. `isAtomic`: it is a single statement; otherwise its failure
+   * undoes all its statements, and none of another writer's.
+   */
+  write<T>(work: () => Promise<T>, { isAtomic = false }: Readonly<{ isAtomic?: boolean }> = {}): Promise<T> {
+    const { database } = this.#dependencies;
+    const savepoint = (statement: string): void => (isAtomic ? undefined : this.#execute(statement));
+    return new Promise((resolve, reject) => {
+      const run = async (): Promise<Waiter> => {
+        savepoint("SAVEPOINT writer");
+        try {
+          const result = await work();
+          savepoint("RELEASE writer");
+          return { resolve: () => resolve(result), reject };
+        } catch (error) {
+          // Some failures, such as a full disk, have rolled back the whole group.
+          if (!database.isTransaction) throw error;
+          savepoint("ROLLBACK TO writer; RELEASE writer");
+          return { resolve: () => reject(error), reject };
+        }
+      };
+      this.#writers.push({ run, reject });
+      void this.#runGroups();
+    });
+  }
+
+  /** Runs a single statement outside of groups, so that it sees no part of one. What it writes is committed then, and flushed with the next group. */
+  async runBetween<T>(work: () => T, { isWriting = false }: Readonly<{ isWriting?: boolean }> = {}): Promise<T> {
+    while (this.#open !== undefined) await this.#open;
+    this.#requireWhole();
+    const result = work();
+    if (isWriting) this.#commits += 1;
+    return result;
+  }
+
+  /** Resolves once everything written so far is on disk. */
+  flushed(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#flushedCommits === this.#commits && !this.#isRunning) return void resolve();
+      this.#waiters.push({ resolve, reject });
+      void this.#runGroups();
+    });
+  }
+
+  async #runGroups(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    // Writers of the same turn of the event loop share the first group.
+    await new Promise((resolve) => void setImmediate(resolve));
+    while (this.#writers.length + this.#waiters.length > 0) {
+      const [writers, waiters] = [this.#writers, this.#waiters];
+      [this.#writers, this.#waiters] = [[], []];
+      if (writers.length > 0) this.#open = this.#commit(writers);
+      const committed = (await this.#open) ?? [];
+      this.#open = undefined;
+      await this.#flush([...committed, ...waiters]);
+    }
+    this.#isRunning = false;
+  }
+
+  async #commit(writers: readonly Writer[]): Promise<readonly Waiter[]> {
+    const { database } = this.#dependencies;
+    try {
+      this.#requireWhole();
+      this.#execute("BEGIN IMMEDIATE");
+      const committed: Waiter[] = [];
+      for (const writer of writers) committed.push(await writer.run());
+      this.#execute("COMMIT");
+      this.#commits += 1;
+      return committed;
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      for (const { reject } of writers) reject(error);
+      return [];
+    }
+  }
+
+  async #flush(waiters: readonly Waiter[]): Promise<void> {
+    const commits = this.#commits;
+    try {
+      this.#requireWhole();
+      if (this.#flushedCommits < commits) await this.#dependencies.flush();
+      this.#flushedCommits = commits;
+      for (const { resolve } of waiters) resolve();
+    } catch (cause) {
+      const message = "the ledger's file could not be flushed to its disk; check the disk, then restart";
+      this.#broken ??= new StoreError(message, { cause });
+      for (const { reject } of waiters) reject(this.#broken);
+    }
+  }
+
+  #requireWhole(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  #execute(statement: string): void {
+    this.#dependencies.runQuery(() => this.#dependencies.database.exec(statement));
+  }
+}

@@ -1,0 +1,23 @@
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+
+/**
+ * Loaded into a service before its own program: from SIGUSR2 on, ends the process by SIGKILL right before the flush of its ledger whose
+ * number the environment has.
+ */
+const killAt = Number(process.env["TEST_KILL_AT_FLUSH"]);
+let flushes = Number.NEGATIVE_INFINITY;
+process.on("SIGUSR2", () => {
+  flushes = 0;
+});
+const flush = fs.fdatasync;
+const flushOrEnd: typeof flush = Object.assign(
+  (...args: Parameters<typeof flush>) => {
+    flushes += 1;
+    if (flushes === killAt) process.kill(process.pid, "SIGKILL");
+    else flush(...args);
+  },
+  { __promisify__: flush.__promisify__ },
+);
+Object.assign(fs, { fdatasync: flushOrEnd });
+syncBuiltinESMExports();
