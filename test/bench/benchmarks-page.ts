@@ -7,7 +7,7 @@ const pageFile = new URL("../../docs/benchmarks.md", import.meta.url);
 const introduction = `# Benchmarks
 
 Printed by \`npm run docs\` from \`test/bench/results.json\`, which the commands below write with \`--save\`; do not edit. It has the last saved run of each part, missed targets
-first. Ratios compare both sides in one run, in turn, and are the medians of its rounds.
+first. Ratios compare both sides in one run, alternating, and are the medians of its rounds.
 `;
 
 const commands: readonly (readonly string[])[] = [
@@ -28,15 +28,13 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 const options = `
-\`npm run bench\` without a name runs all sections but the gateway's, and measures the start of the embedded stack. \`--save\` writes the verdicts into this page.
-The gateway's parts are chosen by \`--only\` (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`, \`websocket\`, \`memory\`), the upkeep's by name
-(\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are measured; many short rounds suit a shared machine. With
-\`--save\`, \`--note\` says what else the machine did.
+\`npm run bench\` without a name runs all sections but the gateway's, and measures the start of the embedded stack. \`--save\` writes the results into this page,
+with \`--note\` on what else the machine did. \`--only\` selects parts of the gateway's (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`,
+\`websocket\`, \`memory\`), a name those of the upkeep (\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are
+measured; many short rounds suit a shared machine.
 
-The part \`clients\` sends what real clients send: \`test/bench/gateway/client-shapes.json\` has a call of each as it came over the wire, with the version that sent it.
-No request has the id, the address or, behind the ingress, the client's address of another. The responder answers
-under the request's id with 130 B, 2 KB, or 40 B to 64 KB as the request's hash has it, with a length as reth and anvil send it or in chunks as geth does. It has a block every
-other second, so that the cache has its part.
+The part \`clients\` sends recorded requests of real clients (\`test/bench/gateway/client-shapes.json\`), each with its own id and address. The responder returns
+130 B, 2 KB, or 40 B to 64 KB by the request's hash, with a length as reth and anvil do or in chunks as geth does, and has a block every other second.
 `;
 
 /** Prints the page of the benchmarks: one table of all targets, and how each part was run. */
@@ -52,12 +50,14 @@ export function printBenchmarks(results: Results): string {
     ...formatTargets("Missed", missed),
     ...formatTargets("Met", met),
     "## Runs\n",
-    ...formatPlainTable(
-      ["part", "day", "machine", "conditions"],
-      runs.map(([part, { date, machine, conditions }]) => [part, date, machine, conditions]),
-    ),
-    ...(explained.length === 0 ? [] : ["", ...formatPlainTable(["what", "how it was measured"], explained)]),
-    "\n## Measure it yourself\n",
+    ...[...Map.groupBy(runs, ([, { machine }]) => machine)].flatMap(([machine, some]) => [
+      `On ${escapeCell(machine)}:`,
+      "",
+      ...some.map(([part, { date, conditions }]) => `- ${part}, ${date}: ${escapeCell(conditions)}`),
+      "",
+    ]),
+    ...(explained.length === 0 ? [] : [...formatPlainTable(["what", "how it was measured"], explained), ""]),
+    "## Measure it yourself\n",
     ...formatPlainTable(["command", "what it measures", "needs on PATH"], commands),
     options,
   ].join("\n");
@@ -65,17 +65,28 @@ export function printBenchmarks(results: Results): string {
 
 type Row = Readonly<{ part: string; what: string; measured: string; target: string }>;
 
-/** Lists what was measured, by the part of the benchmarks. */
+/** Lists what was measured, by the part of the benchmarks, and in it by the measure and its target. */
 function formatTargets(verdict: string, rows: readonly Row[]): readonly string[] {
-  const parts = [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
+  return [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
     `### ${verdict}: ${part}`,
     "",
-    ...some.flatMap(({ what, measured, target }) =>
-      wrapLines(`- ${escapeCell(what)}: ${escapeCell(measured)} (target ${escapeCell(target)})`),
+    ...[...Map.groupBy(some, ({ what, target }) => `${splitMeasure(what).measure} (target ${target})`)].flatMap(
+      ([measure, cases]) => wrapLines(escapeCell(formatMeasure(measure, cases))),
     ),
     "",
   ]);
-  return parts;
+}
+
+function formatMeasure(measure: string, rows: readonly Row[]): string {
+  const [first, ...others] = rows;
+  if (first !== undefined && others.length === 0) return `- ${first.what}: ${first.measured} (target ${first.target})`;
+  return `- ${measure}: ${rows.map(({ what, measured }) => `${measured} ${splitMeasure(what).name}`).join("; ")}`;
+}
+
+/** Splits "viem, 2 KB: CPU against nginx" into the case and the measure. */
+function splitMeasure(what: string): Readonly<{ name: string; measure: string }> {
+  const at = what.lastIndexOf(": ");
+  return at < 0 ? { name: what, measure: what } : { name: what.slice(0, at), measure: what.slice(at + 2) };
 }
 
 /** Prints `docs/benchmarks.md` from the saved runs. */

@@ -23,10 +23,10 @@ const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 
 /** Setting that a page names, and the words that stand behind it. */
 type Stated = Readonly<{ key: string; words: string }>;
 
-/** The settings of a page that a default stands behind, in brackets; in the cells of a table of bounds, behind a comma. */
+/** The settings of a page that a default stands behind, in brackets; in the list of bounds, behind a comma. */
 function findStated(text: string, isTable = false): readonly Stated[] {
   const line = text.replaceAll(/\n\s*/g, " ");
-  const behind = isTable ? /`([a-z]\w+(?:\.\w+)*)`, ([^;|]+)/g : /`([a-z]\w+(?:\.\w+)+)` \(([^)]+)\)/g;
+  const behind = isTable ? /`([a-z]\w+(?:\.\w+)*)`, ([^;→]+)/g : /`([a-z]\w+(?:\.\w+)+)` \(([^)]+)\)/g;
   return [...line.matchAll(behind)].map(([, key = "", words = ""]) => ({ key, words }));
 }
 
@@ -73,7 +73,7 @@ describe("the defaults that pages state", () => {
     expect(findWrong(findStated(text))).toEqual([]);
   });
 
-  it("are those of the settings in the table of bounds", () => {
+  it("are those of the settings in the list of bounds", () => {
     const stated = findStated(readFileSync(join(root, "test/bounds/README.md"), "utf8"), true);
     expect(stated.filter((one) => readNumber(one) !== undefined).length).toBeGreaterThan(50);
     expect(findWrong(stated)).toEqual([]);

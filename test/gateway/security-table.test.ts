@@ -26,15 +26,15 @@ const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
   { of: /./, schema: sidecarSettings.schema },
 ];
 
-/** A setting that a row names, and what stands after it as its default. */
+/** A setting that an item names, and what stands after it as its default. */
 type Named = Readonly<{ name: string; stated: string }>;
 
-const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;|]*)/g)].map(
+const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;→\n]*)/g)].map(
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
 /** Settings of other services whose default a row states behind the name. */
-const namedElsewhere = [...table.matchAll(/^\| (.+?) +\| (.+?) +\|/gm)].flatMap(([, resource = "", bound = ""]) =>
+const namedElsewhere = [...table.matchAll(/^- \*\*(.+?)\*\*: (.+?) → /gm)].flatMap(([, resource = "", bound = ""]) =>
   [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
     resource,
     name,
@@ -59,10 +59,8 @@ function numberIn(stated: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
 }
 
-/** The first cells of the rows. */
-const resources = [...table.matchAll(/^\| (.+?) +\|/gm)]
-  .map(([, resource = ""]) => resource)
-  .filter((cell) => cell !== "resource" && !cell.startsWith("---"));
+/** What the items limit. */
+const resources = [...table.matchAll(/^- \*\*(.+?)\*\*: .+? → \S/gm)].map(([, resource = ""]) => resource);
 
 const tried = Object.entries(triedBounds).flatMap(([file, titles]) =>
   Object.entries(titles).map(([resource, title]) => ({ file, resource, title })),
@@ -77,7 +75,7 @@ function settingAt(path: string): { exists: boolean; value: unknown } {
   return { exists: value !== undefined, value };
 }
 
-describe("the table of what is bounded", () => {
+describe("the list of what is bounded", () => {
   it("names many settings, each once", () => {
     expect(named.length).toBeGreaterThan(30);
     expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);

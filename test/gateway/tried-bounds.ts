@@ -1,4 +1,4 @@
-/** Tests of bounds: by file, the resource as the table of test/bounds/README.md names it, and the test's title or its beginning. */
+/** Tests of bounds: by file, the resource as the list of test/bounds/README.md names it, and the test's title or its beginning. */
 type TriedBounds = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The tests of test/bounds/ and what each tries: a title is the resource's name. Each runs a real process with a heap that a bound which does not hold would use up. */

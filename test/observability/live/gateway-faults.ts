@@ -38,7 +38,7 @@ const loaded = (load: (struck: WatchedStack) => Load) => (struck: WatchedStack) 
 export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayErrorsSlow",
-    what: "the node answers every hundredth read by status 500; 30 calls/s",
+    what: "every hundredth read fails with status 500; 30 calls/s",
     prepare: forgetBurns,
     strike: prepareTrouble({ failEvery: 100 }, 30),
   },
@@ -50,7 +50,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseGatewayErrorsFast",
-    what: "the node answers every second read by status 500; 10 calls/s",
+    what: "every second read fails with status 500; 10 calls/s",
     besides: ["GatehouseGatewayErrorsSlow", "GatehouseConditionFalse"],
     prepare: forgetBurns,
     strike: prepareTrouble({ failEvery: 2 }, 10),
@@ -64,7 +64,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseOverloaded",
-    what: "200 calls/s while the node takes 0.3 s for each and the gateway may have 32 under way",
+    what: "200 calls/s to a node that takes 0.3 s for each, with at most 32 in flight",
     besides: [
       "GatehouseGatewayErrorsFast",
       "GatehouseGatewayErrorsSlow",
@@ -82,7 +82,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseGatewayLinkLost",
-    what: "the way to the node's WebSocket port cut, HTTP left alone",
+    what: "the connection to the node's WebSocket port cut, not HTTP",
     besides: ["GatehouseConditionFalse"],
     strike: ({ webSocket }) => webSocket.cut(),
   },

@@ -38,7 +38,7 @@ const serving: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseHeadStale",
-    what: "the node answers, but makes no block, while a reference goes on",
+    what: "the node responds but produces no blocks; a reference does",
     besides: ["GatehouseConditionFalse"],
     strike: async ({ chain, reference, nodeUrl }) => {
       await reference.follow(nodeUrl);
@@ -68,7 +68,7 @@ const serving: readonly LiveFault<WatchedStack>[] = [
 const pruning: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehousePruningOff",
-    what: "`node_cli` says that auto-pruning is off, and switching it on changes nothing",
+    what: "`node_cli` reports auto-pruning off, and enabling it has no effect",
     besides: ["GatehouseConditionFalse"],
     strike: (stack) =>
       repeatNodeCliOutput(stack, (printed) =>
@@ -77,7 +77,7 @@ const pruning: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehousePruningStalled",
-    what: "`node_cli` says that pruning is on, and its versions stand still",
+    what: "`node_cli` reports pruning on, and versions that don't advance",
     besides: ["GatehouseConditionFalse"],
     strike: (stack) => repeatNodeCliOutput(stack, (printed) => printed),
   },
@@ -113,7 +113,7 @@ const disk: readonly LiveFault<WatchedStack>[] = [
 
 const unparsed: LiveFault<WatchedStack> = {
   alert: "GatehouseConditionFalse",
-  what: "node.conf cut in the middle, and upkeep.restoreAfterMs is 0: nothing has its own alert for it",
+  what: "node.conf truncated, with upkeep.restoreAfterMs 0: no alert of its own",
   strike: async ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
     const whole = await readFile(path);
@@ -124,7 +124,7 @@ const unparsed: LiveFault<WatchedStack> = {
 
 const volume: LiveFault<WatchedStack> = {
   alert: "GatehouseVolumeAtMaxSize",
-  what: "that disk filled, while its claim, at an API server of the test's own, is as large as it may be",
+  what: "that disk filled, with its claim at the maximum size",
   besides: ["GatehouseDiskSpaceLow", "GatehouseConditionFalse"],
   strike: async ({ disk: small, claim }) => {
     claim.setAtCeiling(true);

@@ -44,7 +44,7 @@ async function requestVerifications(
 const money: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseSettlementStuck",
-    what: "the node makes no block while a payment settles",
+    what: "the node produces no block while a payment settles",
     besides: ["GatehouseHeadStale", "GatehouseConditionFalse"],
     strike: async ({ chain, facilitatorUrl }) => {
       const halted = await chain.halt();
@@ -147,13 +147,13 @@ async function makeOldSettlement({ replicaUrl }: Replicated): Promise<void> {
 const ledger: readonly LiveFault<Replicated>[] = [
   {
     alert: "GatehouseLedgerMismatch",
-    what: "the facilitator's node has no receipts any more, as one that lost its data, a minute after a payment settled",
+    what: "the facilitator's node loses its receipts a minute after a payment settled",
     prepare: makeOldSettlement,
     strike: prepareTrouble({ eth_getTransactionReceipt: "forgets" }),
   },
   {
     alert: "GatehouseLedgerNotReconciled",
-    what: "the facilitator's node answers an error to every question for a receipt",
+    what: "the facilitator's node returns an error for every receipt",
     prepare: makeOldSettlement,
     // Five minutes of true time, which are compared with a clock.
     firesWithinMs: 400_000,
@@ -161,7 +161,7 @@ const ledger: readonly LiveFault<Replicated>[] = [
   },
   {
     alert: "GatehouseSettlementOld",
-    what: "the facilitator's node takes a payment's transactions and loses them",
+    what: "the facilitator's node accepts a payment's transactions and loses them",
     besides: ["GatehouseSettlementStuck"],
     // Ten minutes of true time.
     firesWithinMs: 700_000,
@@ -180,7 +180,7 @@ const replicas: readonly LiveFault<Replicated>[] = [
   ...ledger,
   {
     alert: "GatehouseFacilitatorNoLeader",
-    what: "PostgreSQL of a replicated facilitator ended as by a crash",
+    what: "PostgreSQL of a replicated facilitator crashed",
     strike: async ({ postgres }) => {
       await postgres.stop();
       return { [Symbol.asyncDispose]: () => postgres.start() };

@@ -38,16 +38,9 @@ describe("the table of faults that were made", () => {
       printSeenFaults([seen("GatehouseNodeDown", 5), seen("GatehouseHeadStale", 9)], groups, { scale: 60, page }),
     );
     const second = printSeenFaults([seen("GatehouseNodeDown", 7)], groups, { scale: 60, page: first });
-    expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 3m +\| 7 s +\| 1 s +\| `ConditionFalse` +\|$/m);
-    expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 3m +\| 9 s +\| 1 s +\| `ConditionFalse` +\|$/m);
+    expect(second).toMatch(/^\| `GatehouseNodeDown` +\| a fault \| 7 s +\| 1 s +\| `ConditionFalse` +\|$/m);
+    expect(second).toMatch(/^\| `GatehouseHeadStale` +\| a fault \| 9 s +\| 1 s +\| `ConditionFalse` +\|$/m);
     expect(second).toContain(`- \`GatehouseNodeBehind\`: ${notTried}.`);
-  });
-
-  it("says of a kept row what the rule waits for by now", () => {
-    const page = printSeenFaults([seen("GatehouseHeadStale", 9)], groups, { scale: 60, page: "" });
-    const before = page.replace(/(`GatehouseHeadStale` +\| a fault \|) 3m /, "$1 7m ");
-    expect(before).toContain("| 7m ");
-    expect(printSeenFaults([], groups, { scale: 60, page: before })).toBe(page);
   });
 
   it("is not written at another scale than that of the rows that it keeps", () => {

@@ -5,9 +5,8 @@ import { watchdog, type SeenFault } from "./live-fault.ts";
 /** Alerts for which no fault is made with a stack on one machine, and why. */
 export const notMade: Readonly<Record<string, string>> = {
   GatehouseDataSuspect:
-    "it takes the data of the stack's only node; `test/sidecar/corrupt-data.integration.test.ts` ruins those of a separate one",
-  [watchdog]:
-    "it fires for as long as Prometheus judges the rules, so that no fault makes it; a run fails where it does not fire at the end",
+    "it needs damaged data: `test/sidecar/corrupt-data.integration.test.ts` damages those of a separate node",
+  [watchdog]: "it always fires; a run fails if it does not fire at the end",
 };
 
 /** Words for an alert whose fault no run has made. */
@@ -24,18 +23,18 @@ export function printSeenFaults(
   { scale, page }: Readonly<{ scale: number; page: string }>,
 ): string {
   const alerts = groups.flatMap((group) => group.alerts);
-  const header = ["alert", "fault", "waits for", "fires after", "resolved after", "fired with it"];
+  const header = ["alert", "fault", "fires after", "resolved after", "fired with it"];
   const earlier = readRows(page);
-  const found = alerts.map(({ name, for: waits }) => {
+  const found = alerts.map(({ name }) => {
     const one = seen.find(({ alert }) => alert === name);
-    return { name, row: one === undefined ? keepRow(earlier.get(name), waits) : formatRow(one, waits) };
+    return { name, row: one === undefined ? earlier.get(name) : formatRow(one) };
   });
   const rows = found.flatMap(({ row }) => (row === undefined ? [] : [row]));
   const missing = found.flatMap(({ name, row }) =>
     row === undefined ? [`- \`${name}\`: ${notMade[name] ?? notTried}.`] : [],
   );
   return [
-    `Scale 1 : ${scale}. "Waits for" is the rule's own \`for\`, before it is divided.`,
+    `Scale 1 : ${scale}, by alert.`,
     "",
     ...formatTable(header, rows),
     ...(missing.length === 0 ? [] : ["", "Not made here:", "", ...missing]),
@@ -48,23 +47,17 @@ export function printSeenFaults(
  * @throws {Error} that says what to do.
  */
 export function rejectOtherScale(page: string, scale: number): void {
-  const [, measuredAt] = /^Scale 1 : (\S+)\. "Waits for"/m.exec(page) ?? [];
+  const [, measuredAt] = /^Scale 1 : (\S+), by alert\./m.exec(page) ?? [];
   if (measuredAt === undefined || Number(measuredAt) === scale) return;
   throw new Error(
     `test/observability/live/README.md has faults measured at 1 : ${measuredAt}, which 1 : ${scale} would be said of; leave --write out, or give --scale ${measuredAt}`,
   );
 }
 
-/** Keeps a row as it was, with what the rule waits for by now. */
-function keepRow(row: readonly string[] | undefined, waits: string): readonly string[] | undefined {
-  return row?.with(2, waits);
-}
-
-function formatRow(one: SeenFault, waits: string): readonly string[] {
+function formatRow(one: SeenFault): readonly string[] {
   return [
     `\`${one.alert}\``,
     one.what,
-    waits,
     `${one.firedAfterSeconds} s`,
     `${one.resolvedAfterSeconds} s`,
     one.besides.map((other) => `\`${other.slice("Gatehouse".length)}\``).join(", "),

@@ -74,7 +74,7 @@ async function takeWholeBudget(struck: WatchedStack): Promise<AsyncDisposable> {
 const configuration: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehousePaused",
-    what: "`ws_port` edited to a port that another program has, so that the node does not start; fixed by `gatehouse resume`",
+    what: "`ws_port` edited to a port in use, so that the node does not start; fixed by `gatehouse resume`",
     besides: ["GatehouseConditionFalse"],
     strike: async (struck) => {
       const whole = await readFile(findConfig(struck), "utf8");
@@ -117,7 +117,7 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
 
 const budget: LiveFault<WatchedStack> = {
   alert: "GatehouseRestartBudgetExhausted",
-  what: "`rpc_port` edited until four restarts within the hour are used up; fixed by undoing the last edit",
+  what: "`rpc_port` edited until four restarts within the hour are exhausted; fixed by undoing the last edit",
   besides: ["GatehouseConditionFalse"],
   firesWithinMs: 180_000,
   strike: takeWholeBudget,

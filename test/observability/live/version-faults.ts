@@ -22,13 +22,13 @@ function listRelease(minVersionAt: (head: number) => number) {
 const releases: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseVersionOutdatedSoon",
-    what: "the release list names a newer version, needed from a block on that is a day ahead",
+    what: "the release list requires a newer version from a block a day ahead",
     besides: ["GatehouseConditionFalse"],
     strike: listRelease((head) => head + 86_400),
   },
   {
     alert: "GatehouseVersionOutdated",
-    what: "the release list names a newer version, needed since block 1",
+    what: "the release list requires a newer version since block 1",
     besides: ["GatehouseConditionFalse"],
     strike: listRelease(() => 1),
   },
@@ -101,7 +101,7 @@ async function expectStatus(status: number, running: Promise<CommandResult>): Pr
 const upgrades: readonly LiveFault<UpgradedNode>[] = [
   {
     alert: "GatehouseUpgradeLong",
-    what: "`gatehouse upgrade` whose copy of the data hangs (its `cp` waits); fixed by letting it go on, which proves the new version",
+    what: "`gatehouse upgrade` whose `cp` of the data hangs; fixed by releasing it",
     besides: ["GatehouseConditionFalse"],
     firesWithinMs: 240_000,
     strike: async ({ upgrade, holdCopies }) => {
@@ -118,7 +118,7 @@ const upgrades: readonly LiveFault<UpgradedNode>[] = [
   },
   {
     alert: "GatehouseUpgradeFailed",
-    what: "`gatehouse upgrade` to a version whose start command fails; fixed by `gatehouse resume` and an upgrade to one that works",
+    what: "`gatehouse upgrade` to a version that does not start; fixed by `gatehouse resume` and an upgrade to one that does",
     besides: ["GatehousePaused", "GatehouseConditionFalse"],
     strike: async ({ upgrade, resume }) => {
       const upgrading = upgrade("0.16.3", "broken");
