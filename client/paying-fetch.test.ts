@@ -59,12 +59,12 @@ describe("payingFetch", () => {
       "no_allowed_offer",
       /on eip155:1: the network is not allowed/,
     ],
-    ["a foreign scheme", [{ ...offer, scheme: "upto" }], "no_allowed_offer", /scheme "upto" is not "exact"/],
+    ["a foreign scheme", [{ ...offer, scheme: "tab" }], "no_allowed_offer", /scheme "tab" is not "exact"/],
     [
-      "Permit2",
-      [{ ...offer, extra: { ...offer.extra, assetTransferMethod: "permit2" } }],
+      "a delegation",
+      [{ ...offer, extra: { ...offer.extra, assetTransferMethod: "erc7710" } }],
       "no_allowed_offer",
-      /"permit2" is not EIP-3009/,
+      /"erc7710" is neither EIP-3009 nor Permit2/,
     ],
     [
       "payment before the work",

@@ -5,23 +5,20 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
-import type { Caller } from "./callers/caller.ts";
-import type { CallLocation } from "./chain/call-lines.ts";
-import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
-import { startChainWatch, type ChainWatch } from "./chain/chain-watch.ts";
+import { startChainWatch } from "./chain/chain-watch.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { createBatchingClient } from "./chain/batching-client.ts";
 import { createTransactionSigner, type TransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
-import { createRecentVerdicts } from "./payment/recent-verdicts.ts";
 import { pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import type { AcceptedAsset, SignedPayment } from "#x402/signed-payment.ts";
+import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 import { createMinAmounts } from "./schemes/min-amount.ts";
+import { createPaymentChecks } from "./schemes/payment-checks.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
@@ -31,7 +28,6 @@ import type { InFlight } from "./settlement/in-flight.ts";
 import type { Sales } from "./settlement/ledger/sales.ts";
 import { createSellers } from "./sellers/sellers.ts";
 import { startEngine } from "./settlement/start-engine.ts";
-import { checkOnChain } from "./schemes/chain-check.ts";
 
 /** Parsed settings of a facilitator, without those of its process and listener, because the resource server runs one in its own process. */
 export type FacilitatorOptions = Pick<
@@ -135,18 +131,13 @@ export async function createFacilitator(
     { ...settlement, entriesMax: settlement.inFlightMax },
     { signer: signer.address, monotonicMs },
   );
-  const checkFrom = (payment: SignedPayment, place: CallLocation) =>
-    checkOnChain(payment, { chain: createChain({ rpc, place }), gas });
-  const check = async (payment: SignedPayment, { waiting }: Caller) => {
-    requireFundedSigner(watch);
-    return checkFrom(payment, { line: "verifying", caller: "", ...waiting });
-  };
-  const recent = createRecentVerdicts({ entriesMax: settlement.inFlightMax }, { monotonicMs });
-  const checkAgain = async (payment: SignedPayment) =>
-    recent.acquireGood(payment) ? undefined : checkFrom(payment, { line: "settling", caller: "" });
+  const checks = createPaymentChecks(
+    { entriesMax: settlement.inFlightMax },
+    { chainAt: (place) => createChain({ rpc, place }), gas, shortage: watch.shortage, clock, monotonicMs },
+  );
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const noteMinedIn = createGasMeter(chainOptions, { payees, sellers: options.sellers ?? [], metrics, signer });
-  const engineParts = { chain, fees, gas, signer, noteMinedIn, check: checkAgain, signal, log, audit };
+  const engineParts = { chain, fees, gas, signer, noteMinedIn, check: checks.checkAgain, signal, log, audit };
   const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
     await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),
@@ -160,15 +151,15 @@ export async function createFacilitator(
   metrics.watch({ inFlight, oldestMs, nextNonce, comparison, signerBalance: watch.signerBalance });
   const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, watch);
   const transfersFor = createTransfers(
-    { network, assets, payees, minAmount },
-    { engine, check, recent, clock, monotonicMs, log },
+    { network, assets, payees, minAmount, signer: signer.address },
+    { ...checks, engine, contracts: watch.contracts, clock, monotonicMs, log },
   );
   const sellers = createSellers(options, { ...engine, metrics, clock, monotonicMs });
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
-  const { shortage, decimals } = watch;
-  const operating = { transfersFor: sellers.guard(transfersFor), metrics, shortage, decimals };
+  const { shortage, decimals, contracts } = watch;
+  const operating = { transfersFor: sellers.guard(transfersFor), metrics, shortage, decimals, contracts };
   const owned = resources.move();
   return {
     signer: signer.address,
@@ -192,16 +183,6 @@ function connectToNode(
   { observeRpc: observe }: Pick<FacilitatorMetrics, "observeRpc">,
 ) {
   return createBatchingClient({ url, timeoutMs, batchCallsMax }, { observe });
-}
-
-/**
- * Requires that the signer can pay for a settlement, because a payment reported as valid will be settled.
- *
- * @throws {ChainError} when it can't.
- */
-function requireFundedSigner({ shortage }: Pick<ChainWatch, "shortage">): void {
-  const why = shortage();
-  if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
 }
 
 /** Creates the meter of the signer's gas costs of settlements, by payee and by seller. */

@@ -9,6 +9,7 @@ import { reason, type Reason, type Refusal } from "./reason.ts";
  * - `valid`: it would settle now;
  * - `refused`: nothing was sent, and nothing is charged;
  * - `settled`: it was charged by this transaction;
+ * - `unused`: nothing was used of a payment with a maximum, so nothing is charged and nothing was sent;
  * - `failed`: the transaction charged nothing, and none will;
  * - `pending`: still unknown. The transaction is empty while a recorded settlement waits for a replica to send it;
  * - `duplicate`: the payment belongs to another caller.
@@ -16,7 +17,8 @@ import { reason, type Reason, type Refusal } from "./reason.ts";
 export type Answer = Readonly<
   | { state: "valid" }
   | { state: "refused"; refusal: Refusal }
-  | { state: "settled"; transaction: Hex }
+  | { state: "settled"; transaction: Hex; amount?: bigint }
+  | { state: "unused" }
   | { state: "failed"; transaction: Hex; reason: Reason; message: string }
   | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
@@ -25,8 +27,15 @@ export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
 
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
-/** Response about a payment, with its payer once the account was read. */
-export type Answered<Said extends Answer> = Readonly<{ answer: Said; payer: string | undefined }>;
+/**
+ * Response about a payment, with its payer once the account was read. `tellsAmount` means that the payer does not know the amount, because
+ * the payment has a maximum.
+ */
+export type Answered<Said extends Answer> = Readonly<{
+  answer: Said;
+  payer: string | undefined;
+  tellsAmount?: boolean;
+}>;
 
 /** Returns `valid` if there is no rejection. */
 export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
@@ -43,10 +52,15 @@ export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): 
 type Network = SettleResponse["network"];
 
 /** Builds the body of a response to `/settle`. */
-export function buildSettleResponse({ answer, payer }: Answered<SettleAnswer>, network: Network): SettleResponse {
+export function buildSettleResponse(
+  { answer, payer, tellsAmount = false }: Answered<SettleAnswer>,
+  network: Network,
+): SettleResponse {
   if (answer.state === "settled") {
-    return { success: true, transaction: answer.transaction, network, ...buildPayer(payer) };
+    const amount = tellsAmount && answer.amount !== undefined ? { amount: String(answer.amount) } : {};
+    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer) };
   }
+  if (answer.state === "unused") return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer) };
   const { reason: errorReason, message } = getRefusal(answer);
   const transaction = answer.state === "refused" ? "" : answer.transaction;
   return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };
@@ -56,7 +70,7 @@ function buildPayer(payer: string | undefined): Readonly<{ payer?: string }> {
   return payer === undefined ? {} : { payer };
 }
 
-function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" }>): Refusal {
+function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" | "unused" }>): Refusal {
   switch (answer.state) {
     case "refused":
       return answer.refusal;

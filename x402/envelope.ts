@@ -1,10 +1,8 @@
 import { PaymentPayloadV2Schema, PaymentRequirementsV2Schema } from "@x402/core/schemas";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { Audience } from "./fields.ts";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
-import type { Audience, ReadPayment, Scheme } from "./scheme.ts";
-
-/** Fields of a facilitator request that contain the parts of a payment. */
-export const paths = { payment: "paymentPayload", requirements: "paymentRequirements" } as const;
+import type { ReadPayment, Scheme } from "./scheme.ts";
 
 /** Parts common to every x402 version 2 payment, whatever its scheme. */
 export type Envelope = Readonly<{

@@ -1,35 +1,38 @@
 import { hash } from "node:crypto";
 import { readPayload, type ExactPayment } from "./exact/payload.ts";
+import { describePermit2, getPermit2Key, hashPermit2Payment } from "./permit2-payload.ts";
 import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
-/** Scheme `exact` with EIP-3009, in the payment flow `authorization`: one signed transfer pays exactly the price. */
+/** Scheme `exact`, in the payment flow `authorization`: one signed transfer, by EIP-3009 or Permit2, pays exactly the price. */
 export const exact: Scheme<ExactPayment> = {
   name: "exact",
   read: readPayload,
-  key: ({ authorization: { from, nonce } }, { network, asset }) => ({
-    network,
-    asset: asset.toLowerCase(),
-    payer: from.toLowerCase(),
-    nonce: nonce.toLowerCase(),
-  }),
-  digest({ signature, authorization }) {
-    const { from, to, value, validAfter, validBefore, nonce } = authorization;
-    const parts = [from, to, value, validAfter, validBefore, nonce, signature].map((part) => part.toLowerCase());
-    return hash("sha256", parts.join("\n"));
+  key(payment, accepted) {
+    if ("permit2Authorization" in payment) return getPermit2Key(payment, accepted);
+    const { from, nonce } = payment.authorization;
+    const { network, asset } = accepted;
+    return { network, asset: asset.toLowerCase(), payer: from.toLowerCase(), nonce: nonce.toLowerCase() };
   },
-  expiresAt({ authorization }) {
-    const validBefore = BigInt(authorization.validBefore);
-    return validBefore > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(validBefore);
+  digest(payment) {
+    if ("permit2Authorization" in payment) return hashPermit2Payment(payment);
+    const { from, to, value, validAfter, validBefore, nonce } = payment.authorization;
+    const parts = [from, to, value, validAfter, validBefore, nonce, payment.signature];
+    return hash("sha256", parts.map((part) => part.toLowerCase()).join("\n"));
   },
-  async quote(price, token) {
+  expiresAt: (payment) =>
+    toSeconds(
+      "permit2Authorization" in payment ? payment.permit2Authorization.deadline : payment.authorization.validBefore,
+    ),
+  async quote(price, token, method) {
     const { createExactScheme } = await import("./exact/money-conversion.ts");
     const { amount, asset, extra } = await createExactScheme(token).parsePrice(price, token.network);
-    return { amount, asset, extra: extra ?? {} };
+    return { amount, asset, extra: { ...extra, ...(method === "permit2" ? { assetTransferMethod: method } : {}) } };
   },
   // No other offer of the scheme `exact` is paid.
   objectionTo({ extra }) {
     const method = extra?.["assetTransferMethod"] ?? "eip3009";
-    if (method !== "eip3009") return `transfer method "${String(method)}" is not EIP-3009`;
+    if (method !== "eip3009" && method !== "permit2")
+      return `transfer method "${String(method)}" is neither EIP-3009 nor Permit2`;
     const flow = extra?.["paymentFlow"] ?? "authorization";
     return flow === "authorization" ? undefined : `payment flow "${String(flow)}" is not "authorization"`;
   },
@@ -37,6 +40,15 @@ export const exact: Scheme<ExactPayment> = {
     const { ExactEvmScheme } = await import("@x402/evm/exact/client");
     return new ExactEvmScheme(account);
   },
-  authorization: (payload) => (payload as { authorization: SignedAuthorization }).authorization,
+  authorization: (payload) =>
+    "permit2Authorization" in payload
+      ? describePermit2(payload as Extract<ExactPayment, { permit2Authorization: unknown }>)
+      : (payload as { authorization: SignedAuthorization }).authorization,
   settling: async () => (await import("./exact/settling.ts")).settleExact,
 };
+
+/** Converts decimal Unix seconds to a number; an end that no clock reaches becomes the largest safe integer. */
+export function toSeconds(text: string): number {
+  const seconds = BigInt(text);
+  return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds);
+}

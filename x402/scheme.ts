@@ -1,5 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
 import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
+import type { Audience } from "./fields.ts";
+import type { Hex } from "./hex.ts";
 import type { Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
@@ -17,9 +19,6 @@ export type PayingAccount = Readonly<{
   }) => Promise<`0x${string}`>;
 }>;
 
-/** Recipient of an error: the client that sent a header, or the seller that sent a body. */
-export type Audience = "client" | "seller";
-
 /** Token in which prices are charged, on one network; `name` and `version` are those of its EIP-712 domain. */
 export type ChargedToken = Readonly<{
   network: PaymentRequirements["network"];
@@ -27,6 +26,9 @@ export type ChargedToken = Readonly<{
   name: string;
   version: string;
 }>;
+
+/** How a payment moves its tokens (x402 version 2, `extra.assetTransferMethod`). */
+export type TransferMethod = "eip3009" | "permit2";
 
 /** Transfer authorized by a payment, as strings in wire format; never includes its signature. */
 export type SignedAuthorization = Readonly<{
@@ -61,8 +63,14 @@ export type Scheme<Payment = unknown> = Readonly<{
   digest(payment: Payment): string;
   /** Returns the Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /** Converts a price in dollars to the amount and token of a seller's offer. */
-  quote(price: string, token: ChargedToken): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
+  /** Converts a price in dollars to the amount and token of a seller's offer; `method` is how the tokens are moved, if not by the default. */
+  quote(
+    price: string,
+    token: ChargedToken,
+    method?: TransferMethod,
+  ): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
+  /** Whether the offer's amount is a maximum, below which the seller charges what was used. */
+  isMax?: boolean;
   /** Returns why no client pays such an offer, whatever its limits; undefined if clients may pay it. */
   objectionTo(offer: PaymentRequirements): string | undefined;
   /** Creates a signer of payments for a client's account, as required by the SDK's client. */
@@ -75,6 +83,8 @@ export type Scheme<Payment = unknown> = Readonly<{
 
 /** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
+  /** Lists the scheme's kinds for `/supported`, each with what its buyers need to know; empty while its contracts are not on the chain. */
+  kinds(transfers: Pick<Transfers, "contracts" | "signer">): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
   /**
@@ -96,6 +106,8 @@ export type Order<Payment> = Readonly<{
   payment: Payment;
   requirements: PaymentRequirements;
   accepted: PaymentRequirements;
+  /** Extensions of the payment, as sent. */
+  extensions: Readonly<Record<string, unknown>>;
 }>;
 
 /**
@@ -105,8 +117,12 @@ export type Order<Payment> = Readonly<{
 export type Transfers = Readonly<{
   /** Accepted tokens, by lowercase address. */
   assets: ReadonlyMap<string, AcceptedAsset>;
-  /** Returns whether the payer signed; recovers a signature once. */
+  /** Returns whether the payer's key signed; recovers a signature once. */
   isSigned: SignatureCheck;
+  /** Canonical contracts that the chain has, by lowercase address. */
+  contracts: ReadonlySet<string>;
+  /** Account that submits the transactions. */
+  signer: Hex;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
   settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;

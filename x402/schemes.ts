@@ -1,5 +1,6 @@
 import { exact } from "./exact.ts";
 import type { Scheme } from "./scheme.ts";
+import { upto } from "./upto.ts";
 
 /** All known schemes. */
-export const schemes: readonly Scheme[] = [exact];
+export const schemes: readonly Scheme[] = [exact, upto];

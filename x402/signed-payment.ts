@@ -1,33 +1,47 @@
 import secp256k1 from "secp256k1";
 import * as Hash from "ox/Hash";
 import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
+import { paths, signatureLengthMax, signatureSentence } from "./fields.ts";
+import { MalformedPaymentError } from "./malformed-payment-error.ts";
 import { reason, type Refusal } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
+import { callAfterCreation, multicall3Address, parseWalletSignature, type ContractCall } from "./wallet-signature.ts";
 
 /** Accepted payment token, with its EIP-712 domain separator. */
 export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
 
-/** Payment with accepted terms and a verified payer signature. */
+/** Payment with accepted terms and a payer signature: one call that moves its tokens, which the chain accepts once. */
 export type SignedPayment = Readonly<{
   /**
-   * EIP-712 digest of the authorization: a unique identifier of this payment across chains, tokens and facilitators, whatever format its
-   * signature was sent in.
+   * EIP-712 digest of what the payer signed: a unique identifier of this payment across chains, tokens and facilitators, whatever format
+   * its signature was sent in.
    */
   id: Hex;
   asset: Hex;
   payer: Hex;
   payTo: Hex;
+  /** Amount to move; for a payment with a maximum, the amount used. */
   amount: bigint;
-  authorization: Authorization;
-  /** Call data of the token's `transferWithAuthorization`, in the `(v, r, s)` form supported by every EIP-3009 token. */
+  authorization: Pick<Authorization, "validAfter" | "validBefore" | "nonce">;
+  /** Contract to call: the token (EIP-3009), a proxy of Permit2, or Multicall3, which first creates the payer's wallet. */
+  contract: Hex;
+  /** Call data, with the signature in the canonical form that every such contract supports. */
   callData: Hex;
+  /** Signature that no key of the payer made, which the payer's contract must confirm (ERC-1271); undefined if its key signed. */
+  walletSignature?: Hex | undefined;
+  /** Amount to keep available until the payment is settled for less; undefined if it is settled for all of it. */
+  reserved?: bigint | undefined;
 }>;
 
-/** Checks whether the payer signed; `recover` determines it, at a cost, if it is unknown. */
+/** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
-/** Selector of `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)`. */
+/** Checks that a payment needs, and the canonical contracts on the chain, in lower case. */
+export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: ReadonlySet<string> }>;
+
+/** Selectors of `transferWithAuthorization` with a signature as `(v, r, s)`, which every EIP-3009 token supports, and as `bytes`. */
 const transferSelector = "0xe3ee160e";
+const transferBytesSelector = "0xcf092995";
 
 /** Authorization with its alleged signature, and its signed terms. */
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
@@ -37,25 +51,57 @@ type Signed = Readonly<{ authorization: Authorization; signature: string; payTo:
  * an invalid payment costs one signature recovery.
  */
 export function toSignedPayment(
-  { authorization, signature: text, payTo, amount }: Signed,
-  { asset, isSigned }: Readonly<{ asset: AcceptedAsset; isSigned: SignatureCheck }>,
+  { authorization, signature, payTo, amount }: Signed,
+  { asset, ...context }: SigningContext & Readonly<{ asset: AcceptedAsset }>,
 ): SignedPayment | Refusal {
-  const payer = authorization.from;
-  const signature = parseSignature(text);
-  if (signature === undefined) {
-    const message =
-      "the signature is not one of 65 bytes (r, s with s in the lower half, v of 27 or 28); contract wallets are not served here.";
-    return { reason: reason.signature, message };
-  }
   const words = encodeAuthorization(authorization);
   const digest = computeAuthorizationDigest(asset.separator, words);
+  const encodeCall = (signed: Hex | Signature): ContractCall => ({
+    to: asset.address,
+    data:
+      typeof signed === "string"
+        ? `${transferBytesSelector}${words}${encodeInteger(0xe0n)}${encodeBytes(signed)}`
+        : `${transferSelector}${words}${encodeSignature(signed)}`,
+  });
+  const call = signCall({ payer: authorization.from, digest, signature, encodeCall }, context);
+  if ("reason" in call) return call;
+  return { ...call, asset: asset.address, payer: authorization.from, payTo, amount, authorization };
+}
+
+/** Hash that a payer signed, its alleged signature, and the call that carries it: as the payer's key made it, or as bytes for its wallet. */
+type SignedCall = Readonly<{
+  payer: Hex;
+  digest: Uint8Array;
+  signature: string;
+  encodeCall: (signature: Hex | Signature) => ContractCall;
+}>;
+
+/**
+ * Builds the call of a payment, or returns why its signature is invalid.
+ *
+ * @throws {MalformedPaymentError} when the signature is too long.
+ */
+export function signCall(
+  { payer, digest, signature: text, encodeCall }: SignedCall,
+  { isSigned, contracts }: SigningContext,
+): Pick<SignedPayment, "id" | "contract" | "callData" | "walletSignature"> | Refusal {
+  if (text.length > signatureLengthMax)
+    throw new MalformedPaymentError(`${paths.payment}.payload.signature`, signatureSentence);
   const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
-  const callData: Hex = `${transferSelector}${words}${encodeSignature(signature)}`;
-  if (!isSigned({ id, callData }, () => isSignedBy(payer, digest, signature))) {
-    const message = `the authorization was not signed by ${payer}, or not for ${asset.name} version ${asset.version} at ${asset.address} on this chain.`;
+  const signature = parseSignature(text);
+  if (signature !== undefined) {
+    const { to: contract, data: callData } = encodeCall(signature);
+    if (isSigned({ id, callData }, () => isSignedBy(payer, digest, signature))) return { id, contract, callData };
+  }
+  const wallet = parseWalletSignature(text);
+  if (wallet === undefined)
+    return { reason: reason.signature, message: "the signature is not in hexadecimal with 0x, two digits a byte." };
+  if (wallet.creation !== undefined && !contracts.has(multicall3Address.toLowerCase())) {
+    const message = `the payer's wallet has to be created first (ERC-6492), which needs Multicall3 at ${multicall3Address}; this chain has none.`;
     return { reason: reason.signature, message };
   }
-  return { id, asset: asset.address, payer, payTo, amount, authorization, callData };
+  const { to: contract, data: callData } = callAfterCreation(encodeCall(wallet.signature), wallet.creation);
+  return { id, contract, callData, walletSignature: wallet.signature };
 }
 
 /** Parsed ECDSA signature over secp256k1. */
@@ -95,4 +141,15 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
 /** Encodes the arguments `v, r, s` of a token's method as ABI words. */
 export function encodeSignature({ compact, yParity }: Signature): Word {
   return encodeInteger(BigInt(27 + yParity)) + Buffer.from(compact).toString("hex");
+}
+
+/** Formats a signature as 65 bytes, with `v` of 27 or 28. */
+export function formatSignature({ compact, yParity }: Signature): Hex {
+  return `0x${Buffer.from(compact).toString("hex")}${(27 + yParity).toString(16)}`;
+}
+
+/** Encodes `bytes` as the tail of ABI arguments: length and padded content. */
+function encodeBytes(bytes: Hex): Word {
+  const digits = bytes.slice(2);
+  return encodeInteger(BigInt(digits.length / 2)) + digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
 }

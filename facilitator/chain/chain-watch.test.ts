@@ -24,6 +24,7 @@ function createNode() {
   const chain = {
     id: async () => 1_672,
     syncing: async () => node.isSyncing,
+    code: async () => "0x" as const,
     head: async () => ({ number: 7, timestamp: (nowMs - node.ageMs) / 1_000 }),
     balance: async () => node.balance,
     simulate: async () => ({ ok: true, result: node.has }) as const,

@@ -7,6 +7,7 @@ import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { canonicalContracts, findDeployedContracts } from "#x402/contracts.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { checkToken } from "./token-check.ts";
 
@@ -31,6 +32,8 @@ export type ChainWatch = AsyncDisposable &
     settlementCost: () => bigint;
     /** Empty until the tokens are checked. */
     decimals: () => TokenDecimals;
+    /** Canonical contracts that the chain has, by lowercase address; empty until the chain is checked. */
+    contracts: () => ReadonlySet<string>;
   }>;
 
 /** Decimals of the tokens, by address in the settings; undefined for a token without decimals. */
@@ -55,7 +58,7 @@ export async function startChainWatch(
   const { signer, nativeDecimals, gasLimit } = options;
   const rpc = new URL(options.rpcUrl).origin;
   const stop = new AbortController();
-  let decimals: TokenDecimals | undefined;
+  let contracts: FoundContracts | undefined;
   let problem: string | undefined = "the chain was not queried yet";
   let balance: bigint | undefined;
   let settlementCost = 0n;
@@ -75,7 +78,7 @@ export async function startChainWatch(
 
   const look = async (): Promise<void> => {
     try {
-      decimals ??= await checkChainIdentity(options, { chain, clock });
+      contracts ??= await checkChainIdentity(options, { chain, clock });
       const [held, { maxFeePerGas }] = await Promise.all([chain.balance(signer), fees.quote()]);
       balance = held;
       settlementCost = BigInt(gasLimit) * maxFeePerGas;
@@ -103,10 +106,8 @@ export async function startChainWatch(
 
   await look();
   const intervalMs = () => (problem === undefined && !isShort ? watchIntervalMs : failedWatchIntervalMs);
-  const { signal } = stop;
-  const watching = pause(intervalMs(), signal).then(() =>
-    poll({ name: "chain watch", failed: noteFailure, intervalMs, signal }, lookAgain, { log }),
-  );
+  const polling = { name: "chain watch", failed: noteFailure, intervalMs, signal: stop.signal };
+  const watching = pause(intervalMs(), stop.signal).then(() => poll(polling, lookAgain, { log }));
   return {
     checks: () => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
@@ -114,7 +115,8 @@ export async function startChainWatch(
     }),
     settlementCost: () => settlementCost,
     shortage,
-    decimals: () => decimals ?? new Map(),
+    decimals: () => contracts?.decimals ?? new Map(),
+    contracts: () => contracts?.contracts ?? new Set(),
     signerBalance: () => (balance === undefined ? undefined : Number(Value.format(balance, nativeDecimals))),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -154,7 +156,7 @@ const headAgeMaxMs = 120_000;
 async function checkChainIdentity(
   { chainId, rpcUrl, assets }: ExpectedChain,
   { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
-): Promise<TokenDecimals> {
+): Promise<FoundContracts> {
   const found = await chain.id();
   if (found !== chainId) {
     const where = new URL(rpcUrl).origin;
@@ -164,13 +166,23 @@ async function checkChainIdentity(
   }
   try {
     const read = assets.map(async (asset) => [asset.address, await checkToken(asset, { chainId, chain })] as const);
-    return new Map(await Promise.all(read));
+    const contracts = await findContracts(chain);
+    return { decimals: new Map(await Promise.all(read)), contracts };
   } catch (error) {
     const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
     if (behind === undefined) throw error;
     const [problem = ""] = (error as StartupError).problems;
     throw new ChainError("bad_answer", `${behind}; until it has caught up, ${problem}`);
   }
+}
+
+/** Decimals of the tokens, and the canonical contracts that the chain has. */
+type FoundContracts = Readonly<{ decimals: TokenDecimals; contracts: ReadonlySet<string> }>;
+
+/** Finds the canonical contracts that payments need. */
+async function findContracts(chain: Pick<Chain, "code">): Promise<ReadonlySet<string>> {
+  const found = await findDeployedContracts(chain.code);
+  return new Set([...found].map((id) => canonicalContracts[id].address.toLowerCase()));
 }
 
 /** Describes why the node's state is outdated, in the same words at each check; undefined if it is current. */

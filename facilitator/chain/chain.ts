@@ -61,6 +61,10 @@ export type Chain = Readonly<{
   /** In wei. */
   priorityFee: () => Promise<bigint>;
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
+  /** Returns the call data of a transaction; undefined if the node does not have it. */
+  transactionInput: (hash: Hex) => Promise<Hex | undefined>;
+  /** Returns a contract's code, `0x` for an account without any. */
+  code: (account: Hex) => Promise<Hex>;
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
   /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
   simulate: (call: MessageCall) => Promise<JsonRpcResponse>;
@@ -93,6 +97,9 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     transactionCount: (account, block) => query("eth_getTransactionCount", [account, block], hexCount),
     priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
+    transactionInput: async (hash) =>
+      (await query("eth_getTransactionByHash", [hash], z.object({ input: hexData }).nullable()))?.input,
+    code: (account) => query("eth_getCode", [account, "latest"], hexData),
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
     estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),

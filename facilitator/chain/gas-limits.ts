@@ -10,7 +10,7 @@ import { ChainError } from "./chain-error.ts";
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
 
 /** Token transfer authorized by a payment. */
-type AuthorizedTransfer = Readonly<{ id: Hex; asset: Hex; payTo: Hex; callData: Hex }>;
+type AuthorizedTransfer = Readonly<{ id: Hex; asset: Hex; contract: Hex; payTo: Hex; callData: Hex }>;
 
 /** Gas limits of payment transactions, based on the node's estimates. */
 export type GasLimits = Readonly<{
@@ -48,8 +48,8 @@ export function createGasLimits(
     return more < most ? more : most;
   };
   const estimate: GasLimits["estimate"] = async (transfer, chain) => {
-    const { id, asset, callData } = transfer;
-    const answer = await chain.estimateGas({ from: signer, to: asset, data: callData, gas: gasLimit });
+    const { id, contract, callData } = transfer;
+    const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: gasLimit });
     if (!answer.ok) return answer;
     const gas = estimateSchema.safeParse(answer.result);
     if (!gas.success)
@@ -64,9 +64,9 @@ export function createGasLimits(
     simulate: async (transfer, chain) => {
       const known = byPayee.get(namePayee(transfer));
       if (known === undefined || monotonicMs() - known.atMs >= estimateAgeMaxMs) return estimate(transfer, chain);
-      const { id, asset, callData } = transfer;
+      const { id, contract, callData } = transfer;
       const gas = Number(addPercent(known.gas, Math.floor(gasMarginPercent / 2)));
-      const answer = await chain.simulate({ from: signer, to: asset, data: callData, gas });
+      const answer = await chain.simulate({ from: signer, to: contract, data: callData, gas });
       if (!answer.ok) return estimate(transfer, chain);
       keepNewest(byPayment, id, known.gas, entriesMax);
       return answer;
@@ -78,6 +78,7 @@ export function createGasLimits(
   };
 }
 
-function namePayee({ asset, payTo }: AuthorizedTransfer): string {
-  return `${asset} ${payTo}`.toLowerCase();
+/** Names payments of about the same gas: of one token to one payee by the same method, whose call data tells by its length. */
+function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
+  return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();
 }

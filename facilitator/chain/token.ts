@@ -1,5 +1,5 @@
 import * as Hash from "ox/Hash";
-import { encodeAddress, type Hex } from "#x402/hex.ts";
+import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
 
 /** Call data and event topics of an EIP-3009 token. */
 
@@ -8,6 +8,9 @@ const selector = (signature: string): Hex => hashText(signature).slice(0, 10) as
 
 const balanceOf = selector("balanceOf(address)");
 const authorizationState = selector("authorizationState(address,bytes32)");
+const allowance = selector("allowance(address,address)");
+const nonceBitmap = selector("nonceBitmap(address,uint256)");
+const isValidSignature = selector("isValidSignature(bytes32,bytes)");
 
 /** Topic of `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
 export const transferTopic = hashText("Transfer(address,address,uint256)");
@@ -33,6 +36,28 @@ export function encodeBalanceOfCall(account: Hex): Hex {
 /** Encodes the call that returns whether an authorization is used or cancelled. */
 export function encodeAuthorizationState(authorizer: Hex, nonce: Hex): Hex {
   return `${authorizationState}${encodeAddress(authorizer)}${nonce.slice(2)}`;
+}
+
+/** Encodes the call that returns how much a spender may move of an account's tokens (ERC-20). */
+export function encodeAllowanceCall(account: Hex, spender: Hex): Hex {
+  return `${allowance}${encodeAddress(account)}${encodeAddress(spender)}`;
+}
+
+/** Encodes the call that returns 256 of an account's used nonces (Permit2, SignatureTransfer). */
+export function encodeNonceBitmapCall(account: Hex, position: bigint): Hex {
+  return `${nonceBitmap}${encodeAddress(account)}${encodeInteger(position)}`;
+}
+
+/** Encodes the call that asks a wallet whether a signature of a hash is valid (ERC-1271). */
+export function encodeSignatureCheck(hash: Hex, signature: Hex): Hex {
+  const digits = signature.slice(2);
+  const padded = digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
+  return `${isValidSignature}${hash.slice(2)}${encodeInteger(0x40n)}${encodeInteger(BigInt(digits.length / 2))}${padded}`;
+}
+
+/** Returns whether a wallet's response means that the signature is valid (ERC-1271's magic value). */
+export function confirmsSignature(response: unknown): boolean {
+  return typeof response === "string" && response.slice(0, 10) === isValidSignature && response.length >= 66;
 }
 
 /** Encodes an address as an indexed event topic. */

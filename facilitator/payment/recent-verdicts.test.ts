@@ -14,7 +14,17 @@ function payment(name: string, change: Partial<SignedPayment> = {}): SignedPayme
     validBefore: 1n,
     nonce: `0x${name}`,
   } as const;
-  return { id: `0x${name}`, asset, payer, payTo: payer, amount: 1n, authorization, callData: `0x${name}`, ...change };
+  return {
+    id: `0x${name}`,
+    asset,
+    contract: asset,
+    payer,
+    payTo: payer,
+    amount: 1n,
+    authorization,
+    callData: `0x${name}`,
+    ...change,
+  };
 }
 
 function remember(entriesMax = 100) {

@@ -8,7 +8,10 @@ const settlementMarginSeconds = 6n;
  * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
  * before `validBefore`, by block time.
  */
-export function rejectTime({ validAfter, validBefore }: Authorization, nowMs: number): Refusal | undefined {
+export function rejectTime(
+  { validAfter, validBefore }: Pick<Authorization, "validAfter" | "validBefore">,
+  nowMs: number,
+): Refusal | undefined {
   const now = BigInt(Math.floor(nowMs / 1_000));
   if (validBefore < now + settlementMarginSeconds) {
     return {

@@ -2,8 +2,7 @@ import type { Chain } from "../chain/chain.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
-import { encodeAuthorizationState, encodeBalanceOfCall } from "../chain/token.ts";
-import { encodeInteger } from "#x402/hex.ts";
+import { isNonceUsed, readCover, refuseUncovered } from "../chain/transfer-method.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
@@ -26,23 +25,17 @@ export async function checkOnChain(
   return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most);
 }
 
-async function diagnose(
-  { asset, payer, amount, authorization }: SignedPayment,
-  chain: Chain,
-): Promise<Refusal | undefined> {
-  const [used, balanceWord] = await Promise.all([
-    chain.read({ to: asset, data: encodeAuthorizationState(payer, authorization.nonce) }),
-    chain.read({ to: asset, data: encodeBalanceOfCall(payer) }),
+async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {
+  const { asset, payer, amount, authorization } = payment;
+  const [isUsed, { held, isAllowance }] = await Promise.all([
+    isNonceUsed({ ...payment, authorizationNonce: authorization.nonce }, chain),
+    readCover(payment, chain),
   ]);
-  if (used.slice(2) === encodeInteger(1n)) {
+  if (isUsed) {
     const message = "the authorization was used or cancelled before; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  const balance = balanceWord === "0x" ? 0n : BigInt(balanceWord);
-  if (balance < amount) {
-    return { reason: reason.balance, message: `${payer} holds ${balance} of ${asset}, the payment is ${amount}.` };
-  }
-  return undefined;
+  return held < amount ? refuseUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
 }
 
 // Execution errors have code 3 if the contract gave a reason; nodes report others as -32000 or -32603 with these messages.

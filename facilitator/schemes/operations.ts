@@ -1,9 +1,11 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
+import { permit2Address } from "#x402/permit2.ts";
 import { buildSettleResponse, buildVerifyResponse } from "#x402/answer.ts";
 import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
-import { paths, readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
+import { readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
+import { paths } from "#x402/fields.ts";
 import { countCaller, identifyCaller, type Caller, type CallerInfo } from "../callers/caller.ts";
 import type { TokenDecimals } from "../chain/chain-watch.ts";
 import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
@@ -33,12 +35,20 @@ export type OperationsDependencies = Readonly<{
   shortage?: () => string | undefined;
   /** Decimals of the accepted tokens; empty until known. */
   decimals?: () => TokenDecimals;
+  /** Canonical contracts that the chain has, by lowercase address; empty until known. */
+  contracts?: () => ReadonlySet<string>;
 }>;
 
 /** Creates the operations of x402 version 2 for these schemes. */
 export function createOperations(
   options: OperationsOptions,
-  { transfersFor, metrics, shortage = () => undefined, decimals = () => new Map() }: OperationsDependencies,
+  {
+    transfersFor,
+    metrics,
+    shortage = () => undefined,
+    decimals = () => new Map(),
+    contracts: found = () => new Set(),
+  }: OperationsDependencies,
 ): Operations {
   const { network, signer, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
@@ -60,12 +70,21 @@ export function createOperations(
     settle: (...call) => measure(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
     supported: () => {
       const error = shortage();
+      const contracts = found();
       const assets = [...decimals()].map(([address, digits]) => ({ address, decimals: digits }));
-      const kinds = schemes.map(({ scheme }) => ({ x402Version: 2, scheme: scheme.name, network }));
+      const kinds = schemes.flatMap(({ scheme, settling }) =>
+        settling.kinds({ contracts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
+      );
+      const extensions = contracts.has(permit2Address.toLowerCase()) ? ["eip2612GasSponsoring"] : [];
       const signers = { "eip155:*": [signer] };
-      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions: [], signers, assets };
+      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions, signers, assets };
     },
   };
+}
+
+function buildKind(scheme: string, network: OperationsOptions["network"], extra: Readonly<Record<string, unknown>>) {
+  const kind = { x402Version: 2, scheme, network };
+  return Object.keys(extra).length === 0 ? kind : { ...kind, extra: { ...extra } };
 }
 
 /** Builds the response to a payment rejected before its payer was known. */
@@ -130,7 +149,8 @@ function readRequest(
   if (refusal !== undefined) return { refusal };
   const isRead = "read" in request && request.read.scheme === by.scheme;
   const { payment } = isRead ? request.read : readBy(by.scheme, envelope, { path: paths.payment, audience: "seller" });
-  return { by, order: { payment, requirements, accepted: envelope.accepted } };
+  const { extensions = {} } = envelope.sent;
+  return { by, order: { payment, requirements, accepted: envelope.accepted, extensions } };
 }
 
 /** Returns the payment as sent by its client. */

@@ -8,6 +8,7 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import { rejectAmount, type MinAmount } from "./min-amount.ts";
+import type { PaymentChecks } from "./payment-checks.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { rejectTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
@@ -16,7 +17,7 @@ import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
 /** Supported network, tokens and payees. */
-export type TransferOptions = Pick<Transfers, "assets"> &
+export type TransferOptions = Pick<Transfers, "assets" | "signer"> &
   Readonly<{
     network: string;
     /** Lowercase addresses; empty allows everyone. */
@@ -24,21 +25,23 @@ export type TransferOptions = Pick<Transfers, "assets"> &
     minAmount: MinAmount;
   }>;
 
-export type TransferDependencies = Readonly<{
-  engine: Pick<Engine, "settle" | "progress" | "noteVerified" | "forgetRefused">;
-  /** Returns whether the chain would accept the payment now, on behalf of a caller. */
-  check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
-  recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
-  clock: () => number;
-  monotonicMs: () => number;
-  log: Logger;
-}>;
+export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> &
+  Readonly<{
+    engine: Pick<Engine, "settle" | "progress" | "noteVerified" | "forgetRefused">;
+    /** Canonical contracts that the chain has, by lowercase address. */
+    contracts: () => ReadonlySet<string>;
+    recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
+    clock: () => number;
+    monotonicMs: () => number;
+    log: Logger;
+  }>;
 
-/** Creates the transfers that schemes use to settle, for each caller: EIP-3009 transfers, whatever scheme they were signed for. */
+/** Creates the transfers that schemes use to settle, for each caller, whatever scheme they were signed for. */
 export function createTransfers(
-  { network, assets, payees, minAmount }: TransferOptions,
-  { engine, check, recent, clock, monotonicMs, log }: TransferDependencies,
+  { network, assets, signer, payees, minAmount }: TransferOptions,
+  dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
+  const { engine, check, checkWallet, reserve, releaseReservation, recent, clock, monotonicMs, log } = dependencies;
   // Any caller can cause a rejection, or a repeated settlement report, of the same payment any number of times.
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, boundOfSales);
@@ -47,6 +50,7 @@ export function createTransfers(
       return await engine.settle(payment, caller);
     } finally {
       recent.forgetPayer(payment);
+      releaseReservation(payment);
     }
   };
   const refuseUnserved = ({ payTo, asset, amount }: SignedPayment) =>
@@ -56,14 +60,21 @@ export function createTransfers(
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refuseUnserved(payment) ?? rejectTime(payment.authorization, clock()) ?? (await check(payment, caller));
+      refuseUnserved(payment) ??
+      rejectTime(payment.authorization, clock()) ??
+      (await check(payment, caller)) ??
+      (await reserve(payment, caller));
     if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
     return refusal;
   };
   return (caller) => ({
     assets,
+    contracts: dependencies.contracts(),
+    signer,
     isSigned: recent.isSigned,
     async verify(payment) {
+      const unsigned = await checkWallet(payment, caller);
+      if (unsigned !== undefined) return { answer: { state: "refused", refusal: unsigned }, payer: payment.payer };
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.noteVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
@@ -74,7 +85,7 @@ export function createTransfers(
     },
     async settle(payment) {
       const { payer } = payment;
-      const unserved = refuseUnserved(payment);
+      const unserved = (await checkWallet(payment, caller)) ?? refuseUnserved(payment);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { answer: { state: "refused", refusal: unserved }, payer };
       }
@@ -122,5 +133,5 @@ const settledBefore: Refusal = {
 function formatAnswerFacts(answer: SettleAnswer): Readonly<Record<string, string>> {
   if (answer.state === "refused") return { state: answer.state, reason: answer.refusal.reason };
   if (answer.state === "failed") return { state: answer.state, reason: answer.reason, transaction: answer.transaction };
-  return { state: answer.state, transaction: answer.transaction };
+  return { state: answer.state, transaction: answer.state === "unused" ? "" : answer.transaction };
 }

@@ -1,3 +1,4 @@
+import { getNonceSpace } from "../chain/transfer-method.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Attempt, Settlement } from "./settlement.ts";
@@ -95,6 +96,6 @@ function computeAge(attempt: Attempt | undefined, nowMs: number): number {
   return attempt === undefined ? 0 : Math.max(0, nowMs - attempt.signedAtMs);
 }
 
-function formatAuthorizationKey({ asset, payer, authorizationNonce }: Settlement): string {
-  return `${asset} ${payer} ${authorizationNonce}`.toLowerCase();
+function formatAuthorizationKey(settlement: Settlement): string {
+  return `${getNonceSpace(settlement)} ${settlement.payer} ${settlement.authorizationNonce}`.toLowerCase();
 }

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { encodeInteger } from "#x402/hex.ts";
 import { createPayerFunds } from "./payer-funds.ts";
 
-const spending = { asset: `0x${"a5".repeat(20)}`, payer: `0x${"01".repeat(20)}`, amount: 10n } as const;
+const asset = `0x${"a5".repeat(20)}` as const;
+const spending = { asset, contract: asset, payer: `0x${"01".repeat(20)}`, amount: 10n, callData: "0x" } as const;
 
 /** The sums before a node whose balance a test sets, and which answers when the test says so. */
 function openFunds(balance: bigint) {

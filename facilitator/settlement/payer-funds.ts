@@ -1,11 +1,11 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Hex } from "#x402/hex.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import type { Refusal } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
-import { encodeBalanceOfCall } from "../chain/token.ts";
+import { readCover, refuseUncovered, type Cover } from "../chain/transfer-method.ts";
 
 /** Part of a settlement that reduces its payer's balance. */
-export type Spending = Readonly<{ asset: Hex; payer: Hex; amount: bigint }>;
+export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
 /** Settlement being checked; disposal ends the check. */
 export type JudgedSpending = Disposable &
@@ -45,7 +45,13 @@ type Account = {
 };
 
 /** Balance as read, the amount that may have been spent since the read started, and the time of the read. */
-type Balance = { readonly held: Promise<bigint>; readonly atMs: number; readonly ends: number; spent: bigint };
+type Balance = {
+  readonly contract: Hex;
+  readonly cover: Promise<Cover>;
+  readonly atMs: number;
+  readonly ends: number;
+  spent: bigint;
+};
 
 /** Creates the sums, initially empty. */
 export function createPayerFunds({
@@ -79,13 +85,11 @@ export function createPayerFunds({
     });
   };
 
-  const readBalance = ({ asset, payer }: Spending, account: Account): Balance => {
-    const held = chain
-      .read({ to: asset, data: encodeBalanceOfCall(payer) })
-      .then((word) => (word === "0x" ? 0n : BigInt(word)));
-    const read: Balance = { held, atMs: monotonicMs(), ends: account.ends, spent: 0n };
+  const readBalance = (spending: Spending, account: Account): Balance => {
+    const cover = readCover(spending, chain);
+    const read: Balance = { contract: spending.contract, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
     account.balance = read;
-    held.catch(() => {
+    cover.catch(() => {
       if (account.balance === read) account.balance = undefined;
     });
     return read;
@@ -103,15 +107,15 @@ export function createPayerFunds({
           const sinceMs = monotonicMs();
           for (;;) {
             const known = account.balance;
-            const isFresh = known !== undefined && monotonicMs() - known.atMs < balanceFreshMs;
+            const isFresh = known?.contract === spending.contract && monotonicMs() - known.atMs < balanceFreshMs;
             const balance = isFresh ? known : readBalance(spending, account);
-            const held = await balance.held;
-            if (held - balance.spent - account.reserved >= spending.amount) return void add(spending, ended);
+            const cover = await balance.cover;
+            if (cover.held - balance.spent - account.reserved >= spending.amount) return void add(spending, ended);
             // An older balance may be lower than the current one.
             if (balance.ends !== account.ends || balance.atMs < sinceMs) {
               if (account.balance === balance) account.balance = undefined;
             } else if (account.reserved > 0n) await account.nextEnd.promise;
-            else return refuseUncovered(spending, held);
+            else return refuseUncovered(spending, cover);
           }
         },
         [Symbol.dispose]: release,
@@ -122,8 +126,4 @@ export function createPayerFunds({
 
 function createAccount(): Account {
   return { holders: 0, reserved: 0n, ends: 0, nextEnd: Promise.withResolvers(), balance: undefined };
-}
-
-function refuseUncovered({ asset, payer, amount }: Spending, held: bigint): Refusal {
-  return { reason: reason.balance, message: `${payer} holds ${held} of ${asset}, the payment is ${amount}.` };
 }

@@ -3,15 +3,17 @@ import type { Reason } from "#x402/reason.ts";
 
 /** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{
-  /** EIP-712 digest of the authorization. */
+  /** EIP-712 digest of what the payer signed. */
   id: Hex;
   asset: Hex;
+  /** Contract that moves the tokens: the token itself, or one that calls it. */
+  contract: Hex;
   payer: Hex;
   payTo: Hex;
   /** In the asset's smallest unit. */
   amount: bigint;
   authorizationNonce: Hex;
-  /** Seconds since 1970; from then on the authorization is expired (EIP-3009). */
+  /** Seconds since 1970; from then on the authorization is expired. */
   validBefore: bigint;
   callData: Hex;
   /** Time of its first request, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
@@ -41,7 +43,8 @@ type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 /** Final outcome of a settlement. */
 export type Outcome = Readonly<
-  { state: "settled"; transaction: Hex } | { state: "failed"; transaction: Hex; reason: Reason; message: string }
+  | { state: "settled"; transaction: Hex; amount?: bigint }
+  | { state: "failed"; transaction: Hex; reason: Reason; message: string }
 >;
 
 /** Started settlement without an outcome, with its transactions in the order of signing. */

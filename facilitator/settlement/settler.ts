@@ -121,12 +121,13 @@ async function setOwner(entry: InFlight, { owner }: Caller, ownership: Ownership
 
 /** Builds the settlement of a payment, with its requester and time. */
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
-  const { id, asset, payer, payTo, amount, authorization, callData } = payment;
+  const { id, asset, contract, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
-  return { id, asset, payer, payTo, amount, authorizationNonce: nonce, validBefore, callData, begunAtMs, owner };
+  const terms = { id, asset, contract, payer, payTo, amount, authorizationNonce: nonce, validBefore };
+  return { ...terms, callData, begunAtMs, owner };
 }
 
-/** Two payments with the same authorization nonce can't both settle (EIP-3009). */
+/** Two payments with the same authorization nonce can't both settle. */
 export const nonceUsed: Refusal = {
   reason: reason.nonceUsed,
   message:

@@ -8,6 +8,7 @@ import type { Attempt, Settlement } from "../settlement/settlement.ts";
 export const settlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: `0x${"a5".repeat(20)}`,
+  contract: `0x${"a5".repeat(20)}`,
   payer: `0x${"01".repeat(20)}`,
   payTo: `0x${"02".repeat(20)}`,
   amount: 2n ** 200n,
@@ -87,7 +88,7 @@ function testJournal(scene: Scene): void {
     await ledger.begin([{ settlement, attempt }]);
     await ledger.finish(new Map([[settlement.id, settled]]));
     expect(await ledger.unfinished()).toEqual([]);
-    expect(await ledger.progress(settlement.id)).toEqual({ ...settled, owner: "the first" });
+    expect(await ledger.progress(settlement.id)).toEqual({ ...settled, amount: settlement.amount, owner: "the first" });
   });
 
   test("a batch is noted as a whole or not at all", async () => {

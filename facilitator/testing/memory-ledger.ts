@@ -43,7 +43,7 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
     progress: (id) =>
       runStatement(link, "progress", () => {
         const row = tables.settlements.get(id);
-        return row && { ...(row.outcome ?? { state: "begun" as const }), owner: row.settlement.owner };
+        return row && rows.toRecorded(row, undefined);
       }),
     hasRival: (settlement) => runStatement(link, "hasRival", () => rows.hasRival(tables.settlements, settlement)),
     begin: async (begun) => {
@@ -95,8 +95,7 @@ function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
   const listStates = (id: Hex): readonly (readonly [Hex, Recorded])[] => {
     const row = tables.settlements.get(id);
     if (row === undefined) return [];
-    const begun = { state: "begun", transaction: rows.listAttempts(tables, id).at(-1)?.hash } as const;
-    return [[id, { ...(row.outcome ?? begun), owner: row.settlement.owner }]];
+    return [[id, rows.toRecorded(row, rows.listAttempts(tables, id).at(-1)?.hash)]];
   };
   return {
     add: async (settlement) => {

@@ -1,7 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import { toAuthorizationKey } from "../settlement/ledger/rows.ts";
 import type { NotesLocation } from "../settlement/ownership.ts";
-import type { Attempt, Outcome, Settlement, Unfinished } from "../settlement/settlement.ts";
+import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../settlement/settlement.ts";
 
 /** Row of table `settlement`. */
 export type SettlementRow = Readonly<{
@@ -46,7 +46,8 @@ export function runAtomically<T>(tables: Tables, work: () => T): T {
 /** Inserts a started settlement. Returns false, and changes nothing, when its id or its authorization is taken. */
 export function insertSettlement({ settlements }: Tables, settlement: Settlement): boolean {
   if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
-  const [asset, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
+  const [, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
+  const asset = settlement.asset.toLowerCase() as Hex;
   settlements.set(settlement.id, {
     settlement: { ...settlement, asset, payer, authorizationNonce: nonce },
     outcome: undefined,
@@ -58,7 +59,7 @@ export function insertSettlement({ settlements }: Tables, settlement: Settlement
 /** Returns whether another settlement that has not failed has the same authorization. */
 export function hasRival(
   settlements: Tables["settlements"],
-  wanted: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">,
+  wanted: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce">,
 ): boolean {
   const key = toAuthorizationKey(wanted).join(" ");
   return settlements
@@ -67,6 +68,13 @@ export function hasRival(
       ({ settlement, outcome }) =>
         settlement.id !== wanted.id && outcome?.state !== "failed" && toAuthorizationKey(settlement).join(" ") === key,
     );
+}
+
+/** Reads the record of a settlement; `newest` is its transaction while it is in flight. */
+export function toRecorded({ settlement, outcome }: SettlementRow, newest: Hex | undefined): Recorded {
+  const { owner, amount } = settlement;
+  if (outcome === undefined) return { state: "begun", ...(newest === undefined ? {} : { transaction: newest }), owner };
+  return outcome.state === "settled" ? { ...outcome, amount, owner } : { ...outcome, owner };
 }
 
 export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: Attempt): void {

@@ -7,6 +7,7 @@ export const sampleMs = 1_800_000_000_000;
 export const sampleSettlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: `0x${"a5".repeat(20)}`,
+  contract: `0x${"a5".repeat(20)}`,
   payer: `0x${"01".repeat(20)}`,
   payTo: `0x${"02".repeat(20)}`,
   amount: 10_000n,

@@ -124,6 +124,8 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
     transactionCount: (_, block) => ask(() => (block === "pending" ? node.pendingNonce() : node.nextNonce())),
     priorityFee: () => ask(() => gwei),
     receipt: (hash) => ask(() => node.receipts.get(hash)),
+    transactionInput: () => ask(() => undefined),
+    code: () => ask(() => "0x"),
     send: (raw) =>
       ask(() => {
         const transaction = readTransaction(raw);

@@ -30,7 +30,8 @@ export function createSamplePayments(count: number, hasRival: boolean): readonly
       payer: from,
       payTo: to,
       amount: 10_000n,
-      authorization: { from, to, value: 10_000n, validAfter: 0n, validBefore: 4_000_000_000n, nonce },
+      contract: `0x${"a5".repeat(20)}`,
+      authorization: { validAfter: 0n, validBefore: 4_000_000_000n, nonce },
       callData: `0x${digit.repeat(8)}`,
     };
   });

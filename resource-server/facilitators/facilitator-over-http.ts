@@ -6,7 +6,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
+import { exact } from "#x402/exact.ts";
 import { readBody } from "#daemon/bytes.ts";
 import {
   FacilitationError,
@@ -27,7 +27,7 @@ export type FacilitatorOverHttpOptions = Readonly<{
   settleTimeoutMs: number;
   /** Payment network, which the facilitator must support. */
   network: string;
-  /** Schemes of the offers, each of which the facilitator must support. Default: all known schemes. */
+  /** Schemes of the offers, each of which the facilitator must support. Default: `exact`. */
   schemes?: readonly string[];
   /** Returns the current offers, whose terms the facilitator must accept. Default: none. */
   offers?: () => readonly PaymentRequirements[];
@@ -122,7 +122,7 @@ export function createFacilitatorOverHttp(
 
 /** Monitors whether the facilitator settles the current offers. */
 function watchOffered(
-  { network, offers = () => [], schemes = knownSchemes.map(({ name }) => name) }: FacilitatorOverHttpOptions,
+  { network, offers = () => [], schemes = [exact.name] }: FacilitatorOverHttpOptions,
   { verify, ...from }: Pick<Facilitation, "verify"> & Pick<Parameters<typeof watchFacilitator>[1], "log" | "supported">,
 ) {
   return watchFacilitator({ network, schemes }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });

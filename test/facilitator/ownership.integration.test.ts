@@ -179,7 +179,11 @@ test("a ledger from before owners were known: what was settled is answered to no
   const later = ["verification", "unsent", "settler", "identifier", "sale", "seller_day", "refund"]
     .map((table) => `DROP TABLE ${table}`)
     .join("; ");
-  database.exec(`ALTER TABLE settlement DROP COLUMN owner; ${later}; PRAGMA user_version = 1`);
+  const columns = ["owner", "contract", "nonce_space"].map((column) => `ALTER TABLE settlement DROP COLUMN ${column}`);
+  const index = `CREATE UNIQUE INDEX settlement_authorization
+    ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed'`;
+  const earlier = ["DROP INDEX settlement_authorization", ...columns, index].join("; ");
+  database.exec(`${earlier}; ${later}; PRAGMA user_version = 1`);
   database.close();
 
   await using second = await start("old");

@@ -136,8 +136,11 @@ test("the reference's client and the reference's HTTP client work unchanged", as
   const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload };
 
   expect(await client.getSupported()).toEqual({
-    kinds: [{ x402Version: 2, scheme: "exact", network: "eip155:1672" }],
-    extensions: [],
+    kinds: [
+      { x402Version: 2, scheme: "exact", network: "eip155:1672" },
+      { x402Version: 2, scheme: "upto", network: "eip155:1672", extra: { facilitatorAddress: signer.address } },
+    ],
+    extensions: ["eip2612GasSponsoring"],
     signers: { "eip155:*": [signer.address] },
   });
   expect(await client.verify(paymentPayload, paymentRequirements)).toEqual({ isValid: true, payer: payer.address });

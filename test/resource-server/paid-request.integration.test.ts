@@ -179,7 +179,7 @@ describe("a payment that buys nothing", () => {
     payload.payload.authorization.nonce = `0x${"77".repeat(32)}`;
     const { result, hits } = await measureEffect(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
     expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
-    const message = expect.stringMatching(/^the authorization was not signed by 0x/);
+    const message = expect.stringMatching(/^the payment was not signed by 0x/);
     expect(await result.json()).toMatchObject({ error: "invalid_exact_evm_signature", message });
     const line =
       shop

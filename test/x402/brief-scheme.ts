@@ -3,7 +3,7 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { authorizationTypes } from "@x402/evm";
 import { toHex } from "viem";
 import { z } from "zod";
-import { evmAddress } from "#x402/exact/payload.ts";
+import { evmAddress } from "#x402/fields.ts";
 import type { Hex } from "#x402/hex.ts";
 import { parsePart } from "#x402/malformed-payment-error.ts";
 import { convertPriceToAmount } from "#x402/price.ts";
@@ -73,6 +73,7 @@ export const brief: Scheme<BriefPayment> = {
   }),
   settling: async () => ({
     refusePayload: () => undefined,
+    kinds: () => [{}],
     verify: async (order, transfers) => {
       const judged = judge(order, transfers);
       return "answer" in judged ? judged : transfers.verify(judged);
@@ -92,14 +93,14 @@ function buildAuthorization(
   return { from, to, value: BigInt(amount), validAfter: 0n, validBefore: BigInt(until), nonce: nonce as Hex };
 }
 
-function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigned }: Transfers) {
+function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigned, contracts }: Transfers) {
   const authorization = buildAuthorization(payment, requirements);
   const asset = assets.get(requirements.asset.toLowerCase());
   const terms = { authorization, signature: payment.signature, payTo: authorization.to, amount: authorization.value };
   const judged =
     asset === undefined
       ? { reason: reason.requirements, message: "this token is not settled here." }
-      : toSignedPayment(terms, { asset, isSigned });
+      : toSignedPayment(terms, { asset, isSigned, contracts });
   if (!isRefusal(judged)) return judged;
   return { answer: { state: "refused", refusal: judged }, payer: payment.payer } as const;
 }

@@ -13,6 +13,7 @@ import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment.ts
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
+import { reason } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { exact } from "#x402/exact.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
@@ -50,6 +51,8 @@ export async function observeInProcess(paymentPayload: unknown, paymentRequireme
   return observeFacilitator({ read: reading.payment.read, paymentRequirements });
 }
 
+const signer = `0x${"05".repeat(20)}` as const;
+
 async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const registry = new Registry();
   const settled: object[] = [];
@@ -68,10 +71,15 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     },
   };
   const transfersFor = createTransfers(
-    { network: "eip155:1672", minAmount: () => 1n, ...terms },
+    { network: "eip155:1672", minAmount: () => 1n, signer, ...terms },
     {
       engine,
       check: async () => undefined,
+      checkWallet: async ({ walletSignature }) =>
+        walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
+      reserve: async () => undefined,
+      releaseReservation: () => undefined,
+      contracts: () => new Set(),
       recent: createRecentVerdicts({ entriesMax: 10 }, { monotonicMs: clock }),
       clock,
       monotonicMs: clock,
@@ -80,7 +88,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   );
   const schemes = [{ scheme: exact, settling: await exact.settling() }];
   const { verify, settle } = createOperations(
-    { network, signer: `0x${"05".repeat(20)}`, schemes },
+    { network, signer, schemes },
     { transfersFor, metrics: createFacilitatorMetrics([registry]) },
   );
   const verified = await waitForResponse(verify(request, {}));
@@ -89,8 +97,8 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
 }
 
 function describeSettlement({ id, asset, payer, payTo, amount, authorization, callData }: SignedPayment): object {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization;
-  const words = [from, to, value, validAfter, validBefore, nonce].map(String);
+  const { validAfter, validBefore, nonce } = authorization;
+  const words = [payer, payTo, amount, validAfter, validBefore, nonce].map(String);
   return { id, asset, payer, payTo, amount: String(amount), authorization: words, callData };
 }
 

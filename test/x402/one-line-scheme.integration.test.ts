@@ -105,7 +105,7 @@ function rows(ledger: string, sql: string): readonly unknown[] {
 test("a scheme that is one file and a line of the table is supported, offered, paid, verified, settled and kept", async () => {
   const supported = (await (await fetch(`${facilitatorUrl}/supported`)).json()) as { kinds: readonly object[] };
   expect(supported.kinds).toEqual(
-    ["exact", "brief"].map((scheme) => ({ x402Version: 2, scheme, network: "eip155:1672" })),
+    expect.arrayContaining(["exact", "brief"].map((scheme) => ({ x402Version: 2, scheme, network: "eip155:1672" }))),
   );
   const unpaid = await fetch(`${shopUrl}/data`);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");

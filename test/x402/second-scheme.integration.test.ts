@@ -47,6 +47,8 @@ const word = "shibboleth";
 const noTransfers: Transfers = {
   assets: new Map(),
   isSigned: () => false,
+  contracts: new Set(),
+  signer: payTo,
   verify: () => Promise.reject(new TypeError("a tab is no transfer")),
   settle: () => Promise.reject(new TypeError("a tab is no transfer")),
 };

@@ -61,6 +61,7 @@ export function createTabScheme(word: string): TabScheme {
     }),
     settling: async () => ({
       refusePayload: () => undefined,
+      kinds: () => [{}],
       verify: async ({ payment }) => ({ answer: answerValidUnless(refusalOf(payment)), payer: payment.account }),
       async settle({ payment, requirements }) {
         const refusal = refusalOf(payment);

@@ -1,42 +1,54 @@
-import type { Answered } from "../answer.ts";
+import type { Answer, Answered } from "../answer.ts";
+import { judgePermit2, namePermit2Reasons } from "../permit2-terms.ts";
 import { isRefusal, reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
-import { toSignedPayment, type SignedPayment } from "../signed-payment.ts";
+import type { SignedPayment } from "../signed-payment.ts";
+import { judgeTerms } from "../terms.ts";
+import { judgeEip3009 } from "./eip3009.ts";
 import type { ExactPayment } from "./payload.ts";
-import { judgeTerms } from "./terms.ts";
-import { readTransfer } from "./transfer.ts";
 
-/** Settlement of scheme `exact` with EIP-3009. */
+/** Settlement of scheme `exact`, by EIP-3009 or Permit2. */
 export const settleExact: Settling<ExactPayment> = {
   refusePayload(payload) {
-    if (!("permit2Authorization" in payload)) return undefined;
-    const message = "Permit2 payments are not settled here; pay by EIP-3009 (transferWithAuthorization).";
+    if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
+      return undefined;
+    const message = "ERC-7710 payments are not settled here; pay by EIP-3009 or Permit2.";
     return { reason: reason.payloadType, message };
   },
+  kinds: () => [{}],
   async verify(order, transfers) {
     const judged = judge(order, transfers);
-    return "answer" in judged ? judged : transfers.verify(judged);
+    return "answer" in judged ? judged : nameReasons(order, await transfers.verify(judged));
   },
   async settle(order, transfers) {
     const judged = judge(order, transfers);
-    return "answer" in judged ? judged : transfers.settle(judged);
+    return "answer" in judged ? judged : nameReasons(order, await transfers.settle(judged));
   },
 };
 
 type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
 
-/** Checks everything about a payment that depends neither on the time nor on the chain, at the cost of one signature recovery. */
-function judge(
-  { payment, requirements, accepted }: Order<ExactPayment>,
-  { assets, isSigned }: Pick<Transfers, "assets" | "isSigned">,
-): SignedPayment | Refused {
-  const transfer = readTransfer(payment, requirements, accepted);
-  const { authorization, signature } = transfer;
-  const { payTo, amount } = transfer.requirements;
-  const asset = judgeTerms(transfer, assets);
-  const judged = isRefusal(asset)
-    ? asset
-    : toSignedPayment({ authorization, signature, payTo, amount }, { asset, isSigned });
-  if (!isRefusal(judged)) return judged;
-  return { answer: { state: "refused", refusal: judged }, payer: authorization.from };
+/** Checks everything about a payment that depends neither on the time nor on the chain. */
+function judge(order: Order<ExactPayment>, transfers: Transfers): SignedPayment | Refused {
+  const { payment } = order;
+  const terms = judgeTerms(order, transfers.assets);
+  const isPermit2 = "permit2Authorization" in payment;
+  const payer = isPermit2 ? payment.permit2Authorization.from : payment.authorization.from;
+  const judged = isRefusal(terms)
+    ? terms
+    : (refuseMethod(isPermit2 ? "permit2" : "eip3009", terms.required.method) ??
+      (isPermit2
+        ? judgePermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
+        : judgeEip3009(payment, terms, transfers)));
+  return isRefusal(judged) ? { answer: { state: "refused", refusal: judged }, payer } : judged;
+}
+
+function nameReasons<Said extends Answer>({ payment }: Order<ExactPayment>, answered: Answered<Said>): Answered<Said> {
+  return "permit2Authorization" in payment ? namePermit2Reasons(answered) : answered;
+}
+
+function refuseMethod(used: string, required: string): Refusal | undefined {
+  if (used === required) return undefined;
+  const message = `the payment is by "${used}", the requirements ask for extra.assetTransferMethod "${required}".`;
+  return { reason: reason.payloadType, message };
 }

@@ -1,7 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Chain, Head, Receipt } from "../../chain/chain.ts";
 import type { FinishedSettlement, FinishedSettlements, LedgerLocation } from "../ledger/finished-settlements.ts";
-import { showsTransfer } from "../track/diagnosis.ts";
+import { showsTransfer } from "../../chain/transfer-method.ts";
 
 /** Settlement that is in the ledger but not on the chain. */
 export type Mismatch = FinishedSettlement &

@@ -36,7 +36,7 @@ export type RequestDependencies = Readonly<{
 
 const unsentAgeMaxMs = 3_600_000;
 
-const statesSql = `SELECT id, state, transaction_hash, reason, message, owner,
+const statesSql = `SELECT id, state, transaction_hash, amount, reason, message, owner,
     (SELECT hash FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id
       ORDER BY length(max_fee_per_gas) DESC, max_fee_per_gas DESC LIMIT 1) AS newest
   FROM settlement WHERE chain_id = $1 AND `;
@@ -46,7 +46,7 @@ const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'be
   ORDER BY begun_at_ms, id LIMIT $2`;
 
 const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
-    AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
+    AND (id = $2 OR (COALESCE(nonce_space, asset) = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
 
 /** Max insert attempts, because a request may be declined between two statements. */
 const insertAttemptsMax = 3;

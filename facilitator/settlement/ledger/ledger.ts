@@ -23,7 +23,9 @@ type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 export type Ledger = Readonly<{
   progress: (id: Hex) => Promise<Recorded | undefined>;
   /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
-  hasRival: (settlement: Pick<Settlement, "id" | "asset" | "payer" | "authorizationNonce">) => Promise<boolean>;
+  hasRival: (
+    settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce">,
+  ) => Promise<boolean>;
   /** Records transactions before they are sent, atomically. */
   begin: (begun: readonly Begun[]) => Promise<void>;
   /** Records outcomes, atomically. */
@@ -43,10 +45,10 @@ export type LedgerDependencies = Readonly<{
 }>;
 
 const progressSql =
-  "SELECT state, transaction_hash, reason, message, owner FROM settlement WHERE chain_id = $1 AND id = $2";
+  "SELECT state, transaction_hash, amount, reason, message, owner FROM settlement WHERE chain_id = $1 AND id = $2";
 
 const rivalSql = `SELECT 1 AS rival FROM settlement
-  WHERE chain_id = $1 AND asset = $2 AND payer = $3 AND authorization_nonce = $4 AND state <> 'failed' AND id <> $5`;
+  WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3 AND authorization_nonce = $4 AND state <> 'failed' AND id <> $5`;
 
 const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 

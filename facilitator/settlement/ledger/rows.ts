@@ -1,28 +1,29 @@
+import { getNonceSpace } from "../../chain/transfer-method.ts";
 import type { SqlRow, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
 /** Returns the key of an authorization. Addresses are lowercase, so that equal addresses compare equal. */
-export function toAuthorizationKey({
-  asset,
-  payer,
-  authorizationNonce,
-}: Pick<Settlement, "asset" | "payer" | "authorizationNonce">): readonly [string, string, string] {
-  return [asset.toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];
+export function toAuthorizationKey(
+  settlement: Pick<Settlement, "asset" | "contract" | "payer" | "authorizationNonce">,
+): readonly [string, string, string] {
+  const { payer, authorizationNonce } = settlement;
+  return [getNonceSpace(settlement).toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];
 }
 
 /** Converts a started settlement to a row of table `settlement`, in the order of `settlementColumns`. */
 export function toSettlementRow(chainId: number, settlement: Settlement): readonly SqlValue[] {
-  const { id, payTo, amount, validBefore, callData, begunAtMs, owner = null } = settlement;
-  const [asset, payer, nonce] = toAuthorizationKey(settlement);
+  const { id, contract, payTo, amount, validBefore, callData, begunAtMs, owner = null } = settlement;
+  const [nonceSpace, payer, nonce] = toAuthorizationKey(settlement);
+  const asset = settlement.asset.toLowerCase();
   const texts = [String(amount), nonce, String(validBefore), callData] as const;
-  return [chainId, id, asset, payer, payTo, ...texts, begunAtMs, "begun", owner];
+  return [chainId, id, asset, nonceSpace, contract.toLowerCase(), payer, payTo, ...texts, begunAtMs, "begun", owner];
 }
 
 /** Columns returned by {@link toSettlementRow}. */
 export const settlementColumns =
-  "chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
+  "chain_id, id, asset, nonce_space, contract, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
 /** Converts an attempt to a row of table `attempt`, in the order of `attemptColumns`. */
 export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
@@ -46,7 +47,8 @@ export function toRecorded(row: SqlRow): Recorded {
     };
   }
   const transaction = readHex(row, "transaction_hash");
-  if (row["state"] === "settled") return { state: "settled", transaction, owner };
+  if (row["state"] === "settled")
+    return { state: "settled", transaction, amount: BigInt(String(row["amount"])), owner };
   const [reason, message] = [String(row["reason"]) as Reason, String(row["message"])];
   return { state: "failed", transaction, reason, message, owner };
 }
@@ -60,6 +62,7 @@ export function toSettlement(row: SqlRow): Settlement {
   return {
     id: readHex(row, "id"),
     asset: readHex(row, "asset"),
+    contract: readHex(row, typeof row["contract"] === "string" ? "contract" : "asset"),
     payer: readHex(row, "payer"),
     payTo: readHex(row, "pay_to"),
     amount: BigInt(String(row["amount"])),

@@ -47,6 +47,12 @@ const addSales = `CREATE TABLE identifier (
      PRIMARY KEY (chain_id, id),
      FOREIGN KEY (chain_id, id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    )`;
+/** Contract that moves the tokens, and contract that accepts a nonce once; the token itself in earlier rows, which have neither. */
+const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
+   ALTER TABLE settlement ADD COLUMN nonce_space text;
+   DROP INDEX settlement_authorization;
+   CREATE UNIQUE INDEX settlement_authorization
+     ON settlement (chain_id, (COALESCE(nonce_space, asset)), payer, authorization_nonce) WHERE state <> 'failed'`;
 
 /** SQLite schema of the settlement ledger; append-only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [
@@ -114,6 +120,7 @@ export const sqliteLedgerMigrations: Migrations = [
    ) STRICT`,
   addNotePayer,
   addSales,
+  addContracts,
 ];
 
 /**
@@ -183,4 +190,5 @@ export const postgresLedgerMigrations: Migrations = [
    CREATE INDEX verification_by_time ON verification (at_ms)`,
   addNotePayer,
   addSales,
+  addContracts,
 ];

@@ -164,9 +164,9 @@ function signBatch(
     const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
-    const { asset, callData } = entry.settlement;
+    const { contract, callData } = entry.settlement;
     const gas = chooseGasLimit(entry, limits, signer);
-    const transaction = { chainId: options.chainId, nonce, to: asset, data: callData, gas };
+    const transaction = { chainId: options.chainId, nonce, to: contract, data: callData, gas };
     const signed = signer.sign({ ...transaction, ...fees });
     const attempt = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
     return [{ job, attempt, pricedBeforeMs: entry.pricedAtMs }];

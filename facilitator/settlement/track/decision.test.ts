@@ -41,7 +41,7 @@ const transaction = attempt().hash;
 test("a receipt with the transfer is a settlement", () => {
   expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), options)).toEqual({
     kind: "finish",
-    outcome: { state: "settled", transaction },
+    outcome: { state: "settled", transaction, amount: sampleSettlement.amount },
   });
 });
 

@@ -2,7 +2,8 @@ import type { Head, Receipt } from "../../chain/chain.ts";
 import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
-import { type Cause, showsTransfer } from "./diagnosis.ts";
+import { showsTransfer } from "../../chain/transfer-method.ts";
+import type { Cause } from "./diagnosis.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
 
@@ -95,7 +96,9 @@ export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boo
 function finishSuccess(entry: InFlight, receipt: Receipt, seen: Observation, options: DecisionOptions): Decision {
   if (!isConfirmed(receipt, seen, options)) return wait;
   const transaction = receipt.transactionHash;
-  if (showsTransfer(receipt, entry.settlement)) return { kind: "finish", outcome: { state: "settled", transaction } };
+  const { amount } = entry.settlement;
+  if (showsTransfer(receipt, entry.settlement))
+    return { kind: "finish", outcome: { state: "settled", transaction, amount } };
   const message = "the transaction succeeded, but the token logged no transfer.";
   return { kind: "finish", outcome: { state: "failed", transaction, reason: reason.transferEvent, message } };
 }

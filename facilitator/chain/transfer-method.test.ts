@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
-import type { EventLog, Receipt } from "../../chain/chain.ts";
-import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "../../chain/token.ts";
-import type { Settlement } from "../settlement.ts";
-import { showsAuthorizedTransfer, showsTransfer } from "./diagnosis.ts";
+import type { EventLog, Receipt } from "./chain.ts";
+import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "./token.ts";
+import type { Settlement } from "../settlement/settlement.ts";
+import { showsAuthorizedTransfer, showsTransfer } from "./transfer-method.ts";
 
 const settlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: "0xA5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5",
+  contract: "0xA5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5A5a5",
   payer: `0x${"01".repeat(20)}`,
   payTo: `0x${"02".repeat(20)}`,
   amount: 10_000n,

@@ -1,0 +1,179 @@
+import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { approvesPermit2, permit2Address, permit2Proxies } from "#x402/permit2.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import type { Chain, EventLog, Receipt } from "./chain.ts";
+import {
+  authorizationUsedTopic,
+  encodeAddressTopic,
+  encodeAllowanceCall,
+  encodeAuthorizationState,
+  encodeBalanceOfCall,
+  encodeNonceBitmapCall,
+  transferTopic,
+} from "./token.ts";
+
+/** Terms by which the chain knows a payment. */
+export type Transfer = Readonly<{
+  asset: Hex;
+  contract: Hex;
+  payer: Hex;
+  payTo: Hex;
+  amount: bigint;
+  authorizationNonce: Hex;
+  callData: Hex;
+}>;
+
+const proxies = new Set(Object.values(permit2Proxies).map((proxy) => proxy.toLowerCase()));
+
+/** Returns whether Permit2 moves the tokens; otherwise the token does (EIP-3009). */
+function usesPermit2({ contract }: Pick<Transfer, "contract">): boolean {
+  return proxies.has(contract.toLowerCase());
+}
+
+/** Returns the contract that accepts each nonce of a payer once. */
+export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract">): Hex {
+  return usesPermit2(transfer) ? permit2Address : transfer.asset;
+}
+
+/**
+ * Returns whether the payment's nonce is used or cancelled.
+ *
+ * @throws {ChainError} when the node can't respond.
+ */
+export async function isNonceUsed(
+  transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce">,
+  chain: Pick<Chain, "read">,
+): Promise<boolean> {
+  const { asset, payer, authorizationNonce } = transfer;
+  if (!usesPermit2(transfer)) {
+    const state = await chain.read({ to: asset, data: encodeAuthorizationState(payer, authorizationNonce) });
+    return state.slice(2) === encodeInteger(1n);
+  }
+  const nonce = BigInt(authorizationNonce);
+  const bitmap = await chain.read({ to: permit2Address, data: encodeNonceBitmapCall(payer, nonce >> 8n) });
+  return ((parseWord(bitmap) >> (nonce & 0xffn)) & 1n) === 1n;
+}
+
+/** What a payer has for a payment, and whether the amount that Permit2 may move, rather than the balance, is the limit. */
+export type Cover = Readonly<{ held: bigint; isAllowance: boolean }>;
+
+/**
+ * Reads how much the payer can pay by a payment's method: the balance, and no more than the allowance of Permit2 unless the payment itself
+ * approves it.
+ *
+ * @throws {ChainError} when the node can't respond.
+ */
+export async function readCover(
+  { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
+  chain: Pick<Chain, "read">,
+): Promise<Cover> {
+  const needsAllowance = usesPermit2({ contract }) && !approvesPermit2(callData);
+  const [balance, allowance] = await Promise.all([
+    chain.read({ to: asset, data: encodeBalanceOfCall(payer) }).then(parseWord),
+    needsAllowance
+      ? chain.read({ to: asset, data: encodeAllowanceCall(payer, permit2Address) }).then(parseWord)
+      : undefined,
+  ]);
+  return allowance !== undefined && allowance < balance
+    ? { held: allowance, isAllowance: true }
+    : { held: balance, isAllowance: false };
+}
+
+/** Builds the rejection of a payment that is not covered by the payer's balance, or by the allowance of Permit2. */
+export function refuseUncovered(
+  { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
+  { held, isAllowance }: Cover,
+): Refusal {
+  if (!isAllowance)
+    return { reason: reason.balance, message: `${payer} holds ${held} of ${asset}, the payment is ${amount}.` };
+  const message = `Permit2 may move ${held} of ${payer}'s ${asset}, the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
+  return { reason: reason.permit2Allowance, message };
+}
+
+function parseWord(word: Hex): bigint {
+  return word === "0x" ? 0n : BigInt(word);
+}
+
+/** Returns whether the receipt of one of our transactions shows the payment's transfer. */
+export function showsTransfer(
+  receipt: Receipt,
+  transfer: Pick<Transfer, "asset" | "payer" | "payTo" | "amount">,
+): boolean {
+  return receipt.logs.some((log) => isTransfer(log, transfer));
+}
+
+/**
+ * Finds a recent transaction of a third party that executed a payment: anyone may submit an EIP-3009 authorization, or a Permit2 payment of
+ * scheme `exact`.
+ *
+ * @throws {ChainError} when the node can't respond.
+ */
+export async function findForeignSettlement(
+  transfer: Transfer,
+  headNumber: number,
+  chain: Pick<Chain, "recentLogs" | "receipt" | "transactionInput">,
+): Promise<Hex | undefined> {
+  const { asset, payer, payTo } = transfer;
+  if (!usesPermit2(transfer)) {
+    const uses = await chain.recentLogs(asset, buildAuthorizationUseTopics(transfer), headNumber);
+    const hash = uses.at(-1)?.transactionHash;
+    const receipt = hash === undefined ? undefined : await chain.receipt(hash);
+    return receipt !== undefined && showsAuthorizedTransfer(receipt, transfer) ? receipt.transactionHash : undefined;
+  }
+  const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
+  const transfers = await chain.recentLogs(asset, topics, headNumber);
+  for (const log of transfers
+    .filter((each) => isTransfer(each, transfer))
+    .toReversed()
+    .slice(0, foreignMax)) {
+    // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it has the nonce.
+    const input = await chain.transactionInput(log.transactionHash);
+    if (input?.toLowerCase().includes(transfer.authorizationNonce.slice(2).toLowerCase())) return log.transactionHash;
+  }
+  return undefined;
+}
+
+/** Max transfers of one payer to one payee whose calls are read. */
+const foreignMax = 20;
+
+/**
+ * Returns whether a foreign transaction executed this exact authorization: the token logs the authorization's use right before the
+ * transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
+ */
+export function showsAuthorizedTransfer(receipt: Receipt, transfer: Omit<Transfer, "contract" | "callData">): boolean {
+  return receipt.logs.some((log, index) => {
+    const next = receipt.logs[index + 1];
+    return isAuthorizationUse(log, transfer) && next !== undefined && isTransfer(next, transfer);
+  });
+}
+
+type AuthorizationId = Pick<Transfer, "asset" | "payer" | "authorizationNonce">;
+
+/** Builds the topics of the event that an authorization was used. */
+function buildAuthorizationUseTopics({ payer, authorizationNonce }: AuthorizationId): readonly Hex[] {
+  return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
+}
+
+function isTransfer(
+  { address, topics, data }: EventLog,
+  { asset, payer, payTo, amount }: Pick<Transfer, "asset" | "payer" | "payTo" | "amount">,
+): boolean {
+  return (
+    isSameHex(address, asset) &&
+    hasSameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)]) &&
+    data.length === 66 &&
+    BigInt(data) === amount
+  );
+}
+
+function isAuthorizationUse({ address, topics }: EventLog, authorization: AuthorizationId): boolean {
+  return isSameHex(address, authorization.asset) && hasSameTopics(topics, buildAuthorizationUseTopics(authorization));
+}
+
+function hasSameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
+  return found.length === expected.length && expected.every((topic, index) => isSameHex(topic, found[index]));
+}
+
+function isSameHex(a: Hex, b: Hex | undefined): boolean {
+  return a.toLowerCase() === b?.toLowerCase();
+}

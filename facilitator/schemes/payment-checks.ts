@@ -1,0 +1,70 @@
+import type { Refusal } from "#x402/reason.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { CallLocation } from "../chain/call-lines.ts";
+import { ChainError } from "../chain/chain-error.ts";
+import type { Chain } from "../chain/chain.ts";
+import type { GasLimits } from "../chain/gas-limits.ts";
+import { readCover, refuseUncovered } from "../chain/transfer-method.ts";
+import { createWalletCheck } from "../chain/wallet-check.ts";
+import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
+import { createReservations } from "../payment/reservations.ts";
+import { checkOnChain } from "./chain-check.ts";
+
+/** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
+export type PaymentChecks = Readonly<{
+  /** Returns why the chain would not accept a payment now, on behalf of a caller. */
+  check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
+  /** The same for a payment about to be settled, unless it was just checked. */
+  checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
+  /** Returns why a signature that needs the payer's wallet is invalid. */
+  checkWallet: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
+  /** Reserves a payment's maximum, or returns why the payer can't pay it. */
+  reserve: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
+  releaseReservation: (payment: SignedPayment) => void;
+  recent: RecentVerdicts;
+}>;
+
+export type PaymentCheckDependencies = Readonly<{
+  /** Creates the chain for calls in a line. */
+  chainAt: (place: CallLocation) => Chain;
+  gas: GasLimits;
+  /** Returns why the signer can't pay for a settlement; undefined if it can. */
+  shortage: () => string | undefined;
+  clock: () => number;
+  monotonicMs: () => number;
+}>;
+
+/** Creates the checks, which remember at most `entriesMax` payments. */
+export function createPaymentChecks(
+  limits: Readonly<{ entriesMax: number }>,
+  { chainAt, gas, shortage, clock, monotonicMs }: PaymentCheckDependencies,
+): PaymentChecks {
+  const recent = createRecentVerdicts(limits, { monotonicMs });
+  const reservations = createReservations(limits, { clock });
+  const askWallet = createWalletCheck(limits, { monotonicMs });
+  const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
+  return {
+    recent,
+    check: async (payment, caller) => {
+      // A payment reported as valid will be settled.
+      const why = shortage();
+      if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
+      return checkOnChain(payment, { chain: chainFor(caller), gas });
+    },
+    checkAgain: async (payment) =>
+      recent.acquireGood(payment)
+        ? undefined
+        : checkOnChain(payment, { chain: chainAt({ line: "settling", caller: "" }), gas }),
+    checkWallet: (payment, caller) => askWallet(payment, chainFor(caller)),
+    reserve: async (payment, caller) => {
+      if (payment.reserved === undefined) return undefined;
+      const amount = reservations.add(payment);
+      const cover = await readCover(payment, chainFor(caller));
+      if (cover.held >= amount) return undefined;
+      reservations.release(payment);
+      return refuseUncovered({ ...payment, amount }, cover);
+    },
+    releaseReservation: reservations.release,
+  };
+}

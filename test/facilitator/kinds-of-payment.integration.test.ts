@@ -1,0 +1,304 @@
+import { UptoEvmScheme } from "@x402/evm/upto/client";
+import { ExactEvmScheme } from "@x402/evm/exact/client";
+import type { PaymentRequirements } from "@x402/core/types";
+import {
+  concatHex,
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  encodeFunctionData,
+  erc20Abi,
+  http,
+  maxUint256,
+  parseAbi,
+  serializeErc6492Signature,
+  toHex,
+  type Address,
+  type Hex,
+} from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { plainTokenAddress, walletFactoryAddress } from "#devnet/contracts/addresses.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import {
+  startPaymentChain,
+  testAccount,
+  type PaymentChain,
+  type TestAccount,
+} from "../support/payments/payment-chain.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let facilitator: RunningFacilitator;
+const payee = testAccount(2).address;
+const permit2 = canonicalContracts.permit2.address;
+const factoryAbi = parseAbi([
+  "function createWallet(address owner, bytes32 salt) returns (address)",
+  "function addressOf(address owner, bytes32 salt) view returns (address)",
+]);
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  const ledgers = resources.use(await createLedgerFolder());
+  const assets = [
+    { address: chain.token, name: "USDC", version: "2" },
+    { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
+  ];
+  const env = {
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  };
+  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kinds"), env };
+  facilitator = resources.use(await startFacilitator(place));
+});
+afterAll(() => resources.disposeAsync());
+
+const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 50 });
+const balanceOf = (token: Address, holder: Address) =>
+  connect().readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
+
+/** Sends a transaction of a test account, and waits for its block. */
+async function send({ account }: TestAccount, to: Address, data: Hex): Promise<void> {
+  const chainOf = defineChain({
+    id: 1672,
+    name: "test",
+    nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
+    rpcUrls: { default: { http: [chain.url] } },
+  });
+  const hash = await createWalletClient({ account, chain: chainOf, transport: http(chain.url) }).sendTransaction({
+    to,
+    data,
+  });
+  await connect().waitForTransactionReceipt({ hash });
+}
+
+const approve = (payer: TestAccount, token: Address, value: bigint) =>
+  send(payer, token, encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [permit2, value] }));
+
+type Offered = Readonly<{ scheme?: string; asset?: Address; amount?: string; extra?: Record<string, unknown> }>;
+
+function offer({
+  scheme = "exact",
+  asset = plainTokenAddress,
+  amount: price = "10000",
+  extra = {},
+}: Offered): PaymentRequirements {
+  const terms = { network: "eip155:1672", payTo: payee, maxTimeoutSeconds: 60 } as const;
+  return { scheme, asset, amount: price, ...terms, extra };
+}
+
+/** Pays an offer with the published client; `context` has the extensions that the seller offers. */
+async function pay(payer: TestAccount, accepted: PaymentRequirements, context?: object) {
+  const signer = {
+    address: payer.address,
+    signTypedData: (message: never) => payer.account.signTypedData(message),
+    readContract: (call: never) => connect().readContract(call),
+  };
+  const client = accepted.scheme === "upto" ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer);
+  const created = await client.createPaymentPayload(2, accepted, context as never);
+  return { x402Version: 2, paymentPayload: { accepted, ...created }, paymentRequirements: accepted };
+}
+
+const byPermit2 = (scheme = "exact"): PaymentRequirements =>
+  offer({ scheme, extra: { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" } });
+
+async function uptoOffer(max: string): Promise<PaymentRequirements> {
+  const { kinds } = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
+    kinds: { scheme: string; extra?: Record<string, unknown> }[];
+  };
+  const extra = kinds.find(({ scheme }) => scheme === "upto")?.extra;
+  return offer({ scheme: "upto", amount: max, extra: { ...extra, name: "Devnet Plain Token", version: "1" } });
+}
+
+test("a plain ERC-20 is paid by Permit2, once, whoever submits it again", async () => {
+  const payer = testAccount(1);
+  await approve(payer, plainTokenAddress, maxUint256);
+  const body = await pay(payer, byPermit2());
+  const before = await balanceOf(plainTokenAddress, payee);
+  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  const { body: settled } = await facilitator.as("one").settle(body);
+  expect(settled).toMatchObject({ success: true, payer: payer.address });
+  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
+  expect((await facilitator.as("one").settle(body)).body).toEqual(settled);
+  expect((await facilitator.as("another").settle(body)).body).toMatchObject({
+    success: false,
+    errorReason: "duplicate_settlement",
+  });
+  expect((await facilitator.verify(body)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "permit2_invalid_nonce",
+  });
+});
+
+test("without an allowance a Permit2 payment is refused by the published name, and the payer's EIP-2612 approval is submitted with it", async () => {
+  const payer = testAccount(3);
+  const refused = await pay(payer, byPermit2());
+  expect((await facilitator.verify(refused)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "permit2_allowance_required",
+  });
+  const sponsored = await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } });
+  expect(sponsored.paymentPayload).toHaveProperty("extensions.eip2612GasSponsoring.info.signature");
+  expect((await facilitator.verify(sponsored)).body).toMatchObject({ isValid: true });
+  const before = await balanceOf(plainTokenAddress, payee);
+  expect((await facilitator.settle(sponsored)).body).toMatchObject({ success: true });
+  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
+});
+
+test.each([
+  ["another spender", { spender: payee }, "invalid_permit2_spender"],
+  [
+    "another recipient",
+    { witness: { to: testAccount(4).address, validAfter: "0" } },
+    "invalid_permit2_recipient_mismatch",
+  ],
+  ["another amount", { permitted: { token: plainTokenAddress, amount: "9999" } }, "permit2_amount_mismatch"],
+  ["another nonce than signed", { nonce: "7" }, "invalid_permit2_signature"],
+  ["an end in the past", { deadline: "1" }, "invalid_permit2_signature"],
+])("a Permit2 payment with %s is refused", async (_, change, reason) => {
+  const body = await pay(testAccount(1), byPermit2());
+  const payload = body.paymentPayload.payload as { permit2Authorization: object };
+  const changed = { ...payload, permit2Authorization: { ...payload.permit2Authorization, ...change } };
+  const { body: verdict } = await facilitator.verify({
+    ...body,
+    paymentPayload: { ...body.paymentPayload, payload: changed },
+  });
+  expect(verdict).toMatchObject({ isValid: false, invalidReason: reason });
+});
+
+test("upto settles what was used, and nothing for nothing", async () => {
+  const payer = testAccount(1);
+  await approve(payer, plainTokenAddress, maxUint256);
+  const accepted = await uptoOffer("20000");
+  const body = await pay(payer, accepted);
+  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
+  expect((await facilitator.verify(used)).body).toMatchObject({ isValid: false });
+  const more = { ...body, paymentRequirements: { ...accepted, amount: "20001" } };
+  expect((await facilitator.settle(more)).body).toMatchObject({
+    success: false,
+    errorReason: "invalid_upto_evm_payload_settlement_exceeds_amount",
+  });
+  const before = await balanceOf(plainTokenAddress, payee);
+  const { body: settled } = await facilitator.as("metered").settle(used);
+  expect(settled).toMatchObject({ success: true, amount: "1858" });
+  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(1_858n);
+  expect(
+    (await facilitator.as("metered").settle({ ...used, paymentRequirements: { ...accepted, amount: "2000" } })).body,
+  ).toEqual(settled);
+  const unused = await pay(payer, accepted);
+  const nothing = { ...unused, paymentRequirements: { ...accepted, amount: "0" } };
+  expect((await facilitator.settle(nothing)).body).toEqual({
+    success: true,
+    transaction: "",
+    network: "eip155:1672",
+    amount: "0",
+    payer: payer.address,
+  });
+});
+
+test("the maximum of every verified upto payment is reserved, so that a payer can't have two verified that it can pay once", async () => {
+  const payer = testAccount(5);
+  await approve(payer, plainTokenAddress, 30_000n);
+  const [first, second] = [await pay(payer, await uptoOffer("20000")), await pay(payer, await uptoOffer("20000"))];
+  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  expect((await facilitator.verify(second)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "permit2_allowance_required",
+  });
+  const used = { ...first, paymentRequirements: { ...first.paymentRequirements, amount: "5000" } };
+  expect((await facilitator.settle(used)).body).toMatchObject({ success: true });
+  expect((await facilitator.verify(second)).body).toMatchObject({ isValid: true });
+});
+
+/** Creates a wallet that an account owns, or tells its address and the call that creates it. */
+async function findWallet(owner: TestAccount, salt: Hex) {
+  const args = [owner.address, salt] as const;
+  const address = await connect().readContract({
+    address: walletFactoryAddress,
+    abi: factoryAbi,
+    functionName: "addressOf",
+    args,
+  });
+  return { address, creation: encodeFunctionData({ abi: factoryAbi, functionName: "createWallet", args }) };
+}
+
+async function fund(wallet: Address): Promise<void> {
+  await send(
+    testAccount(1),
+    chain.token,
+    encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [wallet, amount] }),
+  );
+}
+
+test("a contract wallet pays by EIP-3009 with its owner's signature (ERC-1271), and nobody else's", async () => {
+  const owner = testAccount(6);
+  const { address, creation } = await findWallet(owner, toHex(1, { size: 32 }));
+  await send(owner, walletFactoryAddress, creation);
+  await fund(address);
+  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address } });
+  expect((await facilitator.verify(forged)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_signature",
+  });
+  const body = await signPayment(chain.token, { payer: { ...owner, address } });
+  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
+  expect((await facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
+  expect(await chain.balanceOf(address)).toBe(0n);
+});
+
+test("a wallet that does not exist yet is created by its first payment (ERC-6492), in the same transaction", async () => {
+  const owner = testAccount(6);
+  const { address, creation } = await findWallet(owner, toHex(2, { size: 32 }));
+  await fund(address);
+  const wrap = (signature: Hex) =>
+    serializeErc6492Signature({ address: walletFactoryAddress, data: creation, signature });
+  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address }, signature: wrap });
+  expect((await facilitator.verify(forged)).body).toMatchObject({ isValid: false });
+  const body = await signPayment(chain.token, { payer: { ...owner, address }, signature: wrap });
+  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
+  expect(await connect().getCode({ address })).toBeUndefined();
+  expect((await facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
+  expect(await chain.balanceOf(address)).toBe(0n);
+  expect(await connect().getCode({ address })).toBeDefined();
+});
+
+test("a delegated account (EIP-7702) pays with what its delegate accepts", async () => {
+  const [payer, owner] = [testAccount(8), testAccount(6)];
+  const { address: delegate, creation } = await findWallet(owner, toHex(3, { size: 32 }));
+  await send(owner, walletFactoryAddress, creation);
+  await chain.anvil.request("anvil_setCode", [payer.address, concatHex(["0xef0100", delegate])]);
+  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address: payer.address } });
+  expect((await facilitator.verify(forged)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_signature",
+  });
+  const body = await signPayment(chain.token, { payer: { ...owner, address: payer.address } });
+  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  expect((await facilitator.settle(body)).body).toMatchObject({ success: true });
+});
+
+test("what the chain has no contracts for is not offered and not settled", async () => {
+  const other = resources.use(await startPaymentChain());
+  await other.anvil.request("anvil_setCode", [permit2, "0x"]);
+  const ledgers = resources.use(await createLedgerFolder());
+  const bare = resources.use(
+    await startFacilitator({ rpcUrl: other.url, token: other.token, ledgerPath: ledgers.path("bare") }),
+  );
+  const supported = (await (await fetch(`${bare.url}/supported`)).json()) as {
+    kinds: { scheme: string }[];
+    extensions: string[];
+  };
+  expect(supported).toMatchObject({ kinds: [{ scheme: "exact" }], extensions: [] });
+  const accepted = offer({ asset: other.token, extra: { assetTransferMethod: "permit2", name: "USDC", version: "2" } });
+  expect((await bare.verify(await pay(testAccount(1), accepted))).body).toMatchObject({
+    isValid: false,
+    invalidReason: "permit2_proxy_not_deployed",
+  });
+});

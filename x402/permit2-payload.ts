@@ -1,0 +1,71 @@
+import { hash } from "node:crypto";
+import type { PaymentRequirements } from "@x402/core/types";
+import { z } from "zod";
+import { type Audience, type FieldSchemas, fields } from "./fields.ts";
+import type { Hex } from "./hex.ts";
+import { encodeInteger } from "./hex.ts";
+import type { PaymentKey, SignedAuthorization } from "./scheme.ts";
+
+/** Schema of a payload by Permit2 (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
+function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchemas) {
+  const permitted = z.object({ token: address, amount: number });
+  const witness = z.object({ to: address, facilitator: address.optional(), validAfter: number });
+  const permit = { permitted, from: address, spender: address, nonce: uint256, deadline: number, witness };
+  return z.object({ signature, permit2Authorization: z.object(permit) });
+}
+
+const permit2Schemas = { seller: buildPermit2Schema(fields.seller), client: buildPermit2Schema(fields.client) };
+
+/** Returns the schema of a Permit2 payload, with errors for its sender. */
+export function getPermit2Schema(audience: Audience) {
+  return permit2Schemas[audience];
+}
+
+/** Permit2 payment as sent: the format of each field is checked, numbers are not parsed yet. */
+export type Permit2Payment = Readonly<z.output<typeof permit2Schemas.seller>>;
+
+/** Returns the payment's key in ledgers. The nonce is unique among all of the payer's Permit2 payments (Permit2, SignatureTransfer). */
+export function getPermit2Key(
+  { permit2Authorization: { from, nonce } }: Permit2Payment,
+  { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
+): PaymentKey {
+  return { network, asset: asset.toLowerCase(), payer: from.toLowerCase(), nonce: formatPermit2Nonce(nonce) };
+}
+
+/** Formats a nonce, sent in decimal or hexadecimal, as 32 bytes. */
+export function formatPermit2Nonce(nonce: string): Hex {
+  return `0x${encodeInteger(BigInt(nonce))}`;
+}
+
+/** Returns the digest of {@link Scheme.digest}. */
+export function hashPermit2Payment({ signature, permit2Authorization: permit }: Permit2Payment): string {
+  const { permitted, from, spender, nonce, deadline, witness } = permit;
+  const { to, facilitator = "", validAfter } = witness;
+  const parts = [
+    permitted.token,
+    permitted.amount,
+    from,
+    spender,
+    nonce,
+    deadline,
+    to,
+    facilitator,
+    validAfter,
+    signature,
+  ];
+  return hash("sha256", parts.map((part) => part.toLowerCase()).join("\n"));
+}
+
+/** Reads the authorization from a client's signed payload; its value is the maximum for scheme `upto`. */
+export function describePermit2({ permit2Authorization: permit }: Permit2Payment): SignedAuthorization {
+  const { permitted, from, nonce, deadline, witness } = permit;
+  const { to, validAfter } = witness;
+  return {
+    from,
+    to,
+    value: permitted.amount,
+    validAfter,
+    validBefore: deadline,
+    nonce: formatPermit2Nonce(nonce),
+  };
+}

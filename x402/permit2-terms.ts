@@ -1,0 +1,181 @@
+import { z } from "zod";
+import type { Answer, Answered } from "./answer.ts";
+import { decimalUint256, evmAddress, paths } from "./fields.ts";
+import type { Hex } from "./hex.ts";
+import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
+import type { Permit2Payment } from "./permit2-payload.ts";
+import {
+  computePermitDigest,
+  encodeSettle,
+  permit2Address,
+  permit2Proxies,
+  type Permit,
+  type Permit2Scheme,
+  type SponsoredApproval,
+} from "./permit2.ts";
+import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
+import type { Transfers } from "./scheme.ts";
+import { formatSignature, parseSignature, signCall, type SignedPayment } from "./signed-payment.ts";
+import type { Terms } from "./terms.ts";
+
+/** Permit2 payment of a scheme with its terms; the required amount is what is moved. */
+type Presented = Readonly<{
+  payment: Permit2Payment;
+  scheme: Permit2Scheme;
+  terms: Terms;
+  /** Whether less than the permitted amount may be moved. */
+  isMax?: boolean;
+  /** Extensions of the payment, as sent. */
+  extensions: Readonly<Record<string, unknown>>;
+}>;
+
+/**
+ * Checks everything about a Permit2 payment that depends neither on the time nor on the chain (x402 version 2, schemes `exact` and `upto`
+ * on EVM), at the cost of one signature recovery.
+ *
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
+ */
+export function judgePermit2(
+  { payment, scheme, terms, extensions, isMax = false }: Presented,
+  { isSigned, contracts, signer }: Pick<Transfers, "isSigned" | "contracts" | "signer">,
+): SignedPayment | Refusal {
+  const proxy = permit2Proxies[scheme];
+  if (![permit2Address, proxy].every((contract) => contracts.has(contract.toLowerCase()))) {
+    const message = `this chain has no code at Permit2 (${permit2Address}) or its proxy (${proxy}).`;
+    return { reason: reason.permit2Proxy, message };
+  }
+  const permit = parsePermit(payment, scheme);
+  const { payTo, asset, amount, network } = terms.required;
+  const facilitator = scheme === "upto" ? signer : undefined;
+  const refusal = refusePermit(permit, { proxy, payTo, asset, facilitator }) ?? refuseAmount(permit, amount, isMax);
+  if (refusal !== undefined) return refusal;
+  const approval = readApproval(extensions, permit);
+  if (approval !== undefined && isRefusal(approval)) return approval;
+  const encodeCall = (signed: Parameters<Parameters<typeof signCall>[0]["encodeCall"]>[0]) => ({
+    to: proxy,
+    data: encodeSettle({
+      permit,
+      amount,
+      signature: typeof signed === "string" ? signed : formatSignature(signed),
+      approval,
+    }),
+  });
+  const { from: payer, deadline: validBefore, validAfter, nonce } = permit;
+  const digest = computePermitDigest(permit, Number(network.split(":")[1]));
+  const call = signCall({ payer, digest, signature: payment.signature, encodeCall }, { isSigned, contracts });
+  if (isRefusal(call)) return { ...call, reason: reason.permit2Signature };
+  if (scheme === "upto" && call.contract !== proxy) {
+    const message =
+      "a wallet that does not exist yet can't pay by upto, whose proxy must be called by the facilitator itself.";
+    return { reason: reason.permit2Signature, message };
+  }
+  const authorization = { validAfter, validBefore, nonce: `0x${nonce.toString(16).padStart(64, "0")}` as Hex };
+  return { ...call, asset: terms.asset.address, payer, payTo, amount, authorization };
+}
+
+/** Parses the numbers of a well-formed payment. */
+function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Permit2Scheme): Permit {
+  const at = `${paths.payment}.payload.permit2Authorization`;
+  const number = (text: string, field: string) => parsePart(decimalUint256, text, `${at}.${field}`);
+  const { permitted, from, spender, nonce, deadline, witness } = sent;
+  if (scheme === "upto" && witness.facilitator === undefined)
+    throw new MalformedPaymentError(`${at}.witness.facilitator`, "expected the facilitator's address");
+  return {
+    token: permitted.token,
+    amount: number(permitted.amount, "permitted.amount"),
+    from,
+    spender,
+    nonce: number(BigInt(nonce).toString(), "nonce"),
+    deadline: number(deadline, "deadline"),
+    to: witness.to,
+    facilitator: scheme === "upto" ? witness.facilitator : undefined,
+    validAfter: number(witness.validAfter, "witness.validAfter"),
+  };
+}
+
+type ExpectedPermit = Readonly<{ proxy: Hex; payTo: Hex; asset: Hex; facilitator: Hex | undefined }>;
+
+function refusePermit(permit: Permit, { proxy, payTo, asset, facilitator }: ExpectedPermit): Refusal | undefined {
+  const compared = [
+    ["token", asset, reason.permit2Token],
+    ["spender", proxy, reason.permit2Spender],
+    ["to", payTo, reason.permit2Recipient],
+    ["facilitator", facilitator, reason.uptoFacilitator],
+  ] as const;
+  for (const [field, expected, code] of compared) {
+    if (permit[field]?.toLowerCase() === expected?.toLowerCase()) continue;
+    return { reason: code, message: `the permit's ${field} is ${permit[field]}, expected ${expected}.` };
+  }
+  return undefined;
+}
+
+function refuseAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Refusal | undefined {
+  if (isMax && required > permitted) {
+    return { reason: reason.uptoAmount, message: `${required} is more than the permitted ${permitted}.` };
+  }
+  if (isMax || required === permitted) return undefined;
+  return {
+    reason: reason.permit2Amount,
+    message: `the permit is for ${permitted}, the requirements ask for exactly ${required}.`,
+  };
+}
+
+const approvalExtension = z.object({
+  info: z.object({
+    from: evmAddress,
+    asset: evmAddress,
+    spender: evmAddress,
+    amount: decimalUint256,
+    deadline: decimalUint256,
+    signature: z.string(),
+  }),
+});
+
+/** Reads the payer's signed approval of Permit2 (extension `eip2612GasSponsoring`); undefined if there is none. */
+function readApproval(
+  extensions: Readonly<Record<string, unknown>>,
+  permit: Permit,
+): SponsoredApproval | Refusal | undefined {
+  const sent = extensions["eip2612GasSponsoring"];
+  // A buyer may echo the offer's extension without an approval.
+  if (!z.object({ info: z.object({ signature: z.string() }) }).safeParse(sent).success) return undefined;
+  const { info } = parsePart(approvalExtension, sent, `${paths.payment}.extensions.eip2612GasSponsoring`);
+  const signature = parseSignature(info.signature);
+  if (signature === undefined)
+    return { reason: reason.approvalFormat, message: "the approval's signature is not one of 65 bytes." };
+  const expected = { from: permit.from, asset: permit.token, spender: permit2Address };
+  const codes = { from: reason.approvalFrom, asset: reason.approvalAsset, spender: reason.approvalSpender };
+  for (const field of ["from", "asset", "spender"] as const) {
+    if (info[field].toLowerCase() === expected[field].toLowerCase()) continue;
+    return { reason: codes[field], message: `the approval's ${field} is ${info[field]}, expected ${expected[field]}.` };
+  }
+  if (info.amount !== permit.amount) {
+    const message = `the approval is for ${info.amount}, the proxy requires exactly the permitted ${permit.amount}.`;
+    return { reason: reason.approvalAmount, message };
+  }
+  const digits = Buffer.from(signature.compact).toString("hex");
+  const { amount: value, deadline } = info;
+  return { value, deadline, r: `0x${digits.slice(0, 64)}`, s: `0x${digits.slice(64)}`, v: 27 + signature.yParity };
+}
+
+/** Names that clients know for the reasons of a Permit2 payment. */
+const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
+  [reason.signature, reason.permit2Signature],
+  [reason.validBefore, reason.permit2Deadline],
+  [reason.validAfter, reason.permit2Early],
+  [reason.nonceUsed, reason.permit2Nonce],
+  [reason.balance, reason.permit2Balance],
+  [reason.simulation, reason.permit2Simulation],
+]);
+
+/** Names the reason of a refused Permit2 payment as its clients know it. */
+export function namePermit2Reasons<Said extends Answer>(answered: Answered<Said>): Answered<Said> {
+  const { answer } = answered;
+  if (answer.state === "refused") {
+    const { refusal } = answer;
+    const named = { ...refusal, reason: permit2Reasons.get(refusal.reason) ?? refusal.reason };
+    return { ...answered, answer: { ...answer, refusal: named } };
+  }
+  if (answer.state !== "failed") return answered;
+  return { ...answered, answer: { ...answer, reason: permit2Reasons.get(answer.reason) ?? answer.reason } };
+}

@@ -1,0 +1,136 @@
+import * as AbiFunction from "ox/AbiFunction";
+import * as Hash from "ox/Hash";
+import { canonicalContracts } from "./contracts.ts";
+import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
+
+/** Permit2, at the same address on every chain that has it. */
+export const permit2Address = canonicalContracts.permit2.address;
+
+/** Scheme of the signed witness. The proxy of `upto` also has the facilitator in it, and takes the amount from its caller. */
+export type Permit2Scheme = "exact" | "upto";
+
+/** Contracts that settle Permit2 payments; a payer permits one of them, which pays only the signed recipient. */
+export const permit2Proxies: Readonly<Record<Permit2Scheme, Hex>> = {
+  exact: canonicalContracts.exactProxy.address,
+  upto: canonicalContracts.uptoProxy.address,
+};
+
+/** Terms of a Permit2 payment. Amounts in the token's smallest unit, times in Unix seconds. */
+export type Permit = Readonly<{
+  token: Hex;
+  /** What the payer permits: the price of `exact`, the maximum of `upto`. */
+  amount: bigint;
+  from: Hex;
+  spender: Hex;
+  nonce: bigint;
+  deadline: bigint;
+  to: Hex;
+  /** Only account that may settle a payment of `upto`; undefined for `exact`. */
+  facilitator: Hex | undefined;
+  validAfter: bigint;
+}>;
+
+const witnessTypes: Readonly<Record<Permit2Scheme, string>> = {
+  exact: "Witness(address to,uint256 validAfter)",
+  upto: "Witness(address to,address facilitator,uint256 validAfter)",
+};
+const tokenType = "TokenPermissions(address token,uint256 amount)";
+const tokenTypeHash = hashText(tokenType);
+const witnessTypeHashes = { exact: hashText(witnessTypes.exact), upto: hashText(witnessTypes.upto) };
+const permitTypeHashes = { exact: hashPermitType("exact"), upto: hashPermitType("upto") };
+const domainTypeHash = hashText("EIP712Domain(string name,uint256 chainId,address verifyingContract)");
+
+function hashPermitType(scheme: Permit2Scheme): Word {
+  const fields = "TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness";
+  return hashText(`PermitWitnessTransferFrom(${fields})${tokenType}${witnessTypes[scheme]}`);
+}
+
+function hashText(text: string): Word {
+  return Hash.keccak256(Buffer.from(text), { as: "Hex" }).slice(2);
+}
+
+function hashWords(...words: readonly Word[]): Word {
+  return Hash.keccak256(Buffer.from(words.join(""), "hex"), { as: "Hex" }).slice(2);
+}
+
+/** Computes the hash that the payer signs (EIP-712, Permit2's `PermitWitnessTransferFrom`). It identifies the payment on its chain. */
+export function computePermitDigest(permit: Permit, chainId: number): Uint8Array {
+  const scheme = getScheme(permit);
+  const { token, amount, spender, nonce, deadline } = permit;
+  const domain = hashWords(
+    domainTypeHash,
+    hashText("Permit2"),
+    encodeInteger(BigInt(chainId)),
+    encodeAddress(permit2Address),
+  );
+  const struct = hashWords(
+    permitTypeHashes[scheme],
+    hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount)),
+    encodeAddress(spender),
+    encodeInteger(nonce),
+    encodeInteger(deadline),
+    hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
+  );
+  return Hash.keccak256(Buffer.from(`1901${domain}${struct}`, "hex"));
+}
+
+function getScheme({ facilitator }: Permit): Permit2Scheme {
+  return facilitator === undefined ? "exact" : "upto";
+}
+
+function encodeWitness({ to, facilitator, validAfter }: Permit): Word {
+  return encodeAddress(to) + (facilitator === undefined ? "" : encodeAddress(facilitator)) + encodeInteger(validAfter);
+}
+
+/** Payer's signed approval of Permit2 (EIP-2612), which the proxy executes before the transfer. */
+export type SponsoredApproval = Readonly<{ value: bigint; deadline: bigint; r: Hex; s: Hex; v: number }>;
+
+/** Parameters of a settlement: the amount to move, and the signature in a form that Permit2 accepts. */
+type PermitCall = Readonly<{ permit: Permit; amount: bigint; signature: Hex; approval: SponsoredApproval | undefined }>;
+
+const structs = [
+  "struct TokenPermissions { address token; uint256 amount; }",
+  "struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }",
+  "struct Approval { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }",
+  "struct Witness { address to; uint256 validAfter; }",
+  "struct UptoWitness { address to; address facilitator; uint256 validAfter; }",
+] as const;
+const settleExact = AbiFunction.from([
+  "function settle(Permit permit, address owner, Witness witness, bytes signature)",
+  ...structs,
+]);
+const settleExactWithPermit = AbiFunction.from([
+  "function settleWithPermit(Approval approval, Permit permit, address owner, Witness witness, bytes signature)",
+  ...structs,
+]);
+const settleUpto = AbiFunction.from([
+  "function settle(Permit permit, uint256 amount, address owner, UptoWitness witness, bytes signature)",
+  ...structs,
+]);
+const settleUptoWithPermit = AbiFunction.from([
+  "function settleWithPermit(Approval approval, Permit permit, uint256 amount, address owner, UptoWitness witness, bytes signature)",
+  ...structs,
+]);
+
+/** Encodes the call of the scheme's proxy that moves `amount` from the payer to the signed recipient. */
+export function encodeSettle({ permit, amount, signature, approval }: PermitCall): Hex {
+  const { token, from: owner, nonce, deadline, to, facilitator, validAfter } = permit;
+  const signed = { permitted: { token, amount: permit.amount }, nonce, deadline };
+  if (facilitator === undefined) {
+    const rest = [signed, owner, { to, validAfter }, signature] as const;
+    return approval === undefined
+      ? AbiFunction.encodeData(settleExact, rest)
+      : AbiFunction.encodeData(settleExactWithPermit, [approval, ...rest]);
+  }
+  const rest = [signed, amount, owner, { to, facilitator, validAfter }, signature] as const;
+  return approval === undefined
+    ? AbiFunction.encodeData(settleUpto, rest)
+    : AbiFunction.encodeData(settleUptoWithPermit, [approval, ...rest]);
+}
+
+const approving = new Set([settleExactWithPermit, settleUptoWithPermit].map((item) => AbiFunction.getSelector(item)));
+
+/** Returns whether a settlement's call also approves Permit2, so that it needs no earlier allowance. */
+export function approvesPermit2(callData: Hex): boolean {
+  return approving.has(callData.slice(0, 10) as Hex);
+}

@@ -1,0 +1,120 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import { decimalUint256, evmAddress, paths } from "./fields.ts";
+import type { Hex } from "./hex.ts";
+import { parsePart } from "./malformed-payment-error.ts";
+import { isRefusal, reason, type Refusal } from "./reason.ts";
+import type { Order, Transfers } from "./scheme.ts";
+import type { AcceptedAsset } from "./signed-payment.ts";
+
+/** Parsed requirements of one payment on an EVM chain. */
+export type Requirements = Readonly<{
+  scheme: string;
+  /** CAIP-2, as sent. */
+  network: string;
+  /** In the asset's smallest unit. */
+  amount: bigint;
+  asset: Hex;
+  payTo: Hex;
+  maxTimeoutSeconds: number;
+  /** EIP-712 domain name of the asset, empty if the requirements have none. */
+  name: string;
+  version: string;
+  /** How the tokens are moved (x402 version 2, `extra.assetTransferMethod`). */
+  method: string;
+}>;
+
+/** Terms of a payment: those that it must meet, those that its client claims to have accepted, and the token. */
+export type Terms = Readonly<{ required: Requirements; accepted: Requirements; asset: AcceptedAsset }>;
+
+/**
+ * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's requirements, for a
+ * supported token (x402 version 2, verification steps of the schemes on EVM). `isMax` means that the accepted amount is a maximum, below
+ * which the server may charge.
+ *
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
+ */
+export function judgeTerms(
+  { requirements, accepted: sent }: Pick<Order<unknown>, "requirements" | "accepted">,
+  assets: Transfers["assets"],
+  { isMax = false }: Readonly<{ isMax?: boolean }> = {},
+): Terms | Refusal {
+  const required = parseRequirements(requirements, paths.requirements);
+  const accepted = parseRequirements(sent, `${paths.payment}.accepted`);
+  const refusal = refuseAccepted(accepted, required, isMax);
+  if (refusal !== undefined) return refusal;
+  const asset = judgeAsset(required, assets);
+  return isRefusal(asset) ? asset : { required, accepted, asset };
+}
+
+const comparedFields = [
+  "scheme",
+  "network",
+  "amount",
+  "asset",
+  "payTo",
+  "maxTimeoutSeconds",
+  "name",
+  "version",
+] as const;
+
+function refuseAccepted(accepted: Requirements, required: Requirements, isMax: boolean): Refusal | undefined {
+  const field = comparedFields
+    .filter((name) => !isMax || name !== "amount")
+    .find((name) => formatForComparison(accepted[name]) !== formatForComparison(required[name]));
+  if (field === undefined) return undefined;
+  const path = field === "name" || field === "version" ? `extra.${field}` : field;
+  return {
+    reason: reason.requirements,
+    message: `paymentPayload.accepted.${path} is "${accepted[field]}", the requirements have "${required[field]}"; pay by the requirements as they were sent.`,
+  };
+}
+
+/** Formats a value for comparison: lowercases addresses; no other compared value starts with 0x. */
+function formatForComparison(value: string | number | bigint): string {
+  const text = String(value);
+  return text.startsWith("0x") ? text.toLowerCase() : text;
+}
+
+function judgeAsset(
+  { asset, name, version, method }: Requirements,
+  assets: Transfers["assets"],
+): AcceptedAsset | Refusal {
+  const isSignedForToken = method === "eip3009";
+  if (isSignedForToken && (name === "" || version === "")) {
+    const message = "paymentRequirements.extra has no name and version of the token's EIP-712 domain; add both.";
+    return { reason: reason.missingDomain, message };
+  }
+  const token = assets.get(asset.toLowerCase());
+  if (token === undefined) {
+    const allowed = [...assets.values()].map(({ address }) => address).join(", ");
+    return { reason: reason.requirements, message: `asset ${asset} is not settled here; use one of ${allowed}.` };
+  }
+  if (name !== token.name && (isSignedForToken || name !== "")) {
+    return { reason: reason.tokenName, message: `extra.name is "${name}", the token's is "${token.name}".` };
+  }
+  if (version !== token.version && (isSignedForToken || version !== "")) {
+    return {
+      reason: reason.tokenVersion,
+      message: `extra.version is "${version}", the token's is "${token.version}".`,
+    };
+  }
+  return token;
+}
+
+function parseRequirements(wire: PaymentRequirements, path: string): Requirements {
+  // The SDK's type always has `extra`; its schema allows it to be absent or null.
+  const { name, version, assetTransferMethod } =
+    (wire.extra as Readonly<Record<string, unknown>> | null | undefined) ?? {};
+  const method = wire.scheme === "exact" ? (assetTransferMethod ?? "eip3009") : "permit2";
+  return {
+    scheme: wire.scheme,
+    network: wire.network,
+    amount: parsePart(decimalUint256, wire.amount, `${path}.amount`),
+    asset: parsePart(evmAddress, wire.asset, `${path}.asset`),
+    payTo: parsePart(evmAddress, wire.payTo, `${path}.payTo`),
+    maxTimeoutSeconds: wire.maxTimeoutSeconds,
+    name: typeof name === "string" ? name : "",
+    version: typeof version === "string" ? version : "",
+    method: String(method),
+  };
+}
