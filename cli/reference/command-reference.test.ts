@@ -17,7 +17,7 @@ test("docs/command-line.md is what the commands say of themselves, as `npm run d
   const exits = read("exit-codes.md");
   for (const [name = ""] of [...commands.keys()].map((words) => words.split(" "))) {
     const title = Object.hasOwn(serviceDefinitions, name) ? "services" : `\`${name}\``;
-    expect(exits).toMatch(name === "pay" ? /^## pay$[^#]*^\| 0 +\| \S/m : new RegExp(`^\\| ${title} +\\| \\S`, "m"));
+    expect(exits).toMatch(name === "pay" ? /^## pay$[^#]*^- 0: \S/m : new RegExp(`^\\| ${title} +\\| \\S`, "m"));
   }
 });
 

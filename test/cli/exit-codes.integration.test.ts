@@ -9,12 +9,12 @@ import { isLong, seed } from "../support/run-size.ts";
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/exit-codes.md"), "utf8");
 const [commandCodes = "", payCodes = ""] = page.slice(0, page.indexOf("## Documents for programs")).split("## pay");
-/** The codes of a command with a meaning in its row, whose columns are the codes from 0, and those of `pay`, a row each. */
+/** The codes of a command with a meaning in its row, whose columns are the codes from 0, and those of `pay`, an item each. */
 const promised = [
   ...[...commandCodes.matchAll(/^\| (?:`([a-z-]+)`|(services)) +\|(.+)\|$/gm)].flatMap(([, command, all, cells = ""]) =>
     cells.split("|").flatMap((cell, code) => (cell.trim() === "" ? [] : [`${command ?? all} ${code}`])),
   ),
-  ...[...payCodes.matchAll(/^\| (\d) +\| \S/gm)].map(([, code]) => `pay ${code}`),
+  ...[...payCodes.matchAll(/^- (\d): \S/gm)].map(([, code]) => `pay ${code}`),
 ];
 const [, list = ""] = /^Services are (.+)$/m.exec(page) ?? [];
 const services = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
