@@ -1,11 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { compileContracts, compileToken } from "./compiler.ts";
+import { compileContracts } from "./compiler.ts";
 
-// `npm run build:contracts`: writes the artifacts committed next to the sources.
-for (const [path, artifact] of [
-  ["../token/token.artifact.json", compileToken()],
-  ["./contracts.artifact.json", compileContracts()],
-] as const) {
-  writeFileSync(new URL(path, import.meta.url), `${JSON.stringify(artifact, null, 2)}\n`);
-  process.stdout.write(`${path}: ${artifact.compiler}\n`);
-}
+// `npm run build:contracts`: writes the artifact committed next to the sources.
+const artifact = compileContracts();
+writeFileSync(new URL("./contracts.artifact.json", import.meta.url), `${JSON.stringify(artifact, null, 2)}\n`);
+process.stdout.write(`contracts.artifact.json: ${artifact.compiler}\n`);

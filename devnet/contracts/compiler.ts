@@ -2,31 +2,13 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Compiler settings; part of the token's artifact, because other settings produce other bytecode. */
-const settings = {
-  evmVersion: "cancun",
-  optimizer: { enabled: true, runs: 10_000 },
-  // No source hash in the bytecode, so that a changed comment does not change the contract.
-  metadata: { bytecodeHash: "none", appendCBOR: false },
-} as const;
-
-/** A compiled contract, as stored in `token.artifact.json`. */
-export type TokenArtifact = Readonly<{
-  contract: string;
-  compiler: string;
-  settings: typeof settings;
-  abi: readonly unknown[];
-  bytecode: string;
-  deployedBytecode: string;
-}>;
-
-/** Code of the other contracts, as stored in `contracts.artifact.json`. */
+/** Code of the devnet's contracts, as stored in `contracts.artifact.json`. */
 export type ContractsArtifact = Readonly<{
   compiler: string;
   /** Runtime code of contracts without a constructor. */
   code: Readonly<Record<"Permit2" | "ExactProxy" | "UptoProxy" | "Multicall3" | "WalletFactory", string>>;
-  /** Code that creates the plain token. */
-  plainToken: string;
+  /** Code that creates the tokens. */
+  creation: Readonly<Record<"Token" | "PlainToken", string>>;
 }>;
 
 type Compiler = Readonly<{
@@ -56,32 +38,28 @@ function readSource(path: string): string {
 }
 
 /**
- * Compiles `Token.sol`. Tests pass their own `source`.
+ * Compiles `Token.sol`, or the `source` of a test instead.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
-export function compileToken(source: string = readTokenSource()): TokenArtifact {
-  const { compiler, contracts } = compile({ "Token.sol": source });
-  const token = pickContract(contracts, "Token");
-  return {
-    contract: "Token",
-    compiler,
-    settings,
-    abi: token.abi,
-    bytecode: `0x${token.evm.bytecode.object}`,
-    deployedBytecode: `0x${token.evm.deployedBytecode.object}`,
-  };
+export function compileToken(source: string = readTokenSource()) {
+  const { abi, evm } = pickContract(compile({ "Token.sol": source }).contracts, "Token");
+  return { abi, bytecode: `0x${evm.bytecode.object}` };
 }
 
 /**
- * Compiles the contracts of this directory.
+ * Compiles the token and the contracts of this directory.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
 export function compileContracts(): ContractsArtifact {
   const files = ["Multicall3.sol", "Permit2.sol", "PlainToken.sol", "Proxies.sol", "Wallet.sol"];
-  const { compiler, contracts } = compile(Object.fromEntries(files.map((file) => [file, readSource(`./${file}`)])));
-  const readCode = (name: string) => `0x${pickContract(contracts, name).evm.deployedBytecode.object}`;
+  const { compiler, contracts } = compile({
+    "Token.sol": readTokenSource(),
+    ...Object.fromEntries(files.map((file) => [file, readSource(`./${file}`)])),
+  });
+  const readCode = (name: string, kind: "bytecode" | "deployedBytecode" = "deployedBytecode") =>
+    `0x${pickContract(contracts, name).evm[kind].object}`;
   return {
     compiler,
     code: {
@@ -91,7 +69,7 @@ export function compileContracts(): ContractsArtifact {
       Multicall3: readCode("Multicall3"),
       WalletFactory: readCode("WalletFactory"),
     },
-    plainToken: `0x${pickContract(contracts, "PlainToken").evm.bytecode.object}`,
+    creation: { Token: readCode("Token", "bytecode"), PlainToken: readCode("PlainToken", "bytecode") },
   };
 }
 
@@ -110,7 +88,10 @@ function compile(sources: Readonly<Record<string, string>>): Readonly<{ compiler
     language: "Solidity",
     sources: Object.fromEntries(Object.entries(sources).map(([file, content]) => [file, { content }])),
     settings: {
-      ...settings,
+      evmVersion: "cancun",
+      optimizer: { enabled: true, runs: 10_000 },
+      // No source hash in the bytecode, so that a changed comment does not change the contract.
+      metadata: { bytecodeHash: "none", appendCBOR: false },
       outputSelection: { "*": { "*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"] } },
     },
   };

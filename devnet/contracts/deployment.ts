@@ -5,13 +5,11 @@ import {
   numberToHex,
   parseAbi,
   stringToHex,
-  type Abi,
   type Address,
   type Hex,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import tokenArtifact from "../token/token.artifact.json" with { type: "json" };
 import { walletFactoryAddress } from "./addresses.ts";
 import artifact from "./contracts.artifact.json" with { type: "json" };
 
@@ -44,11 +42,11 @@ export const deploymentBalance = numberToHex(2n * gas * maxFeePerGas);
 
 /** Signs the transactions that deploy the token and the plain token, in this order. */
 export async function signDeployments({ chainId, holders }: TokenGenesis): Promise<readonly Hex[]> {
-  const { abi, bytecode } = tokenArtifact;
-  const plainAbi = parseAbi(["constructor(address[] holders, uint256 amount)"]);
+  const abi = parseAbi(["constructor(address[] holders, uint256 amount)"]);
+  const { Token, PlainToken } = artifact.creation;
   const creations = [
-    encodeDeployData({ abi: abi as Abi, bytecode: bytecode as Hex, args: [holders, initialAmount] }),
-    encodeDeployData({ abi: plainAbi, bytecode: artifact.plainToken as Hex, args: [holders, initialPlainAmount] }),
+    encodeDeployData({ abi, bytecode: Token as Hex, args: [holders, initialAmount] }),
+    encodeDeployData({ abi, bytecode: PlainToken as Hex, args: [holders, initialPlainAmount] }),
   ];
   const fees = { gas, maxFeePerGas, maxPriorityFeePerGas: 0n };
   return Promise.all(

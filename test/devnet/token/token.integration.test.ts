@@ -1,13 +1,28 @@
-import { createPublicClient, createWalletClient, http, parseSignature, type Abi, type Hex } from "viem";
+import { createPublicClient, createWalletClient, http, parseAbi, parseSignature, type Abi, type Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { startAnvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { deployContracts } from "#devnet/contracts/genesis.ts";
-import artifact from "../../../devnet/token/token.artifact.json" with { type: "json" };
 
-const abi = artifact.abi as Abi;
+const signedFields = "address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce";
+const abi: Abi = parseAbi([
+  "function name() view returns (string)",
+  "function version() view returns (string)",
+  "function decimals() view returns (uint8)",
+  "function balanceOf(address) view returns (uint256)",
+  "function authorizationState(address, bytes32) view returns (bool)",
+  `function transferWithAuthorization(${signedFields}, bytes signature)`,
+  `function transferWithAuthorization(${signedFields}, uint8 v, bytes32 r, bytes32 s)`,
+  `function receiveWithAuthorization(${signedFields}, bytes signature)`,
+  "function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)",
+  "error ERC3009UsedAuthorization(address authorizer, bytes32 nonce)",
+  "error ERC3009InvalidSignature()",
+  "error ERC3009InvalidAuthorizationTime(uint256 validAfter, uint256 validBefore)",
+  "error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
+  "error ERC20InvalidReceiver(address receiver)",
+]);
 const types = {
   TransferWithAuthorization: authorizationFields(),
   ReceiveWithAuthorization: authorizationFields(),
