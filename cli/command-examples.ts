@@ -32,6 +32,10 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   ],
   restore: ["gatehouse restore --settings restore.json5", "gatehouse restore --snapshot /data/snapshot.tar.gz"],
   devnet: ["gatehouse devnet --settings devnet.json5"],
+  "contracts check": ["gatehouse contracts check --rpc-url https://rpc.example --for upto"],
+  "contracts deploy": [
+    "gatehouse contracts deploy --rpc-url https://rpc.example --key-file key --copy-from https://archive.example",
+  ],
   "config dump": ["gatehouse config dump sidecar --changed"],
   completion: ["gatehouse completion bash"],
 };

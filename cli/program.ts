@@ -8,6 +8,7 @@ import { version } from "#daemon/version.ts";
 import { addExamples } from "./command-examples.ts";
 import { createAdoptCommand } from "./commands/adopt-command.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
+import { createContractsCommand } from "./commands/contracts-command.ts";
 import { createDashboardCommand } from "./commands/dashboard-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
 import { createLintCommand } from "./commands/lint-command.ts";
@@ -44,6 +45,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createPlanCommand({ mask }));
   program.addCommand(createLintCommand({ mask }));
   program.addCommand(createConfigCommand({ mask }));
+  program.addCommand(createContractsCommand({ mask }));
   program.addCommand(createPayCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
   addHelpers(program, mask);
@@ -63,7 +65,7 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server", "devnet"],
   "Watch:": ["status", "dashboard", "doctor"],
   "Change:": ["adopt", "resume", "restart", "upgrade", "restore"],
-  "Deploy:": ["plan", "lint", "config"],
+  "Deploy:": ["plan", "lint", "config", "contracts"],
   "Buy:": ["pay"],
 };
 

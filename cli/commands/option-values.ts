@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { httpUrl } from "#daemon/settings/types.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
 /** Default URL of a local sidecar's status listener. */
@@ -12,6 +13,16 @@ export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.
 export function parseListenerUrl(text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
   throw new InvalidArgumentError(`Expected a URL such as ${defaultStatusUrl}.`);
+}
+
+/**
+ * Parses a URL to send requests to.
+ *
+ * @throws {InvalidArgumentError} if it isn't an http or https URL.
+ */
+export function parseHttpUrl(text: string): string {
+  if (httpUrl.safeParse(text).success) return text;
+  throw new InvalidArgumentError(`Expected ${httpUrl.meta()?.["expected"]}.`);
 }
 
 /**

@@ -117,6 +117,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // running-node: the stack ends a node that its own `ops` does not end in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",
+      "x402/contracts.ts",
+      "facilitator/contracts/contracts-command.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
       // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
       "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",

@@ -1,0 +1,123 @@
+import Table from "cli-table3";
+import { BaseError, createPublicClient, formatEther, http, type Address, type Hex, type PublicClient } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { contractUses, type CanonicalContract } from "#x402/contracts.ts";
+import { copyCreation } from "./copied-creation.ts";
+import { readCreation, type Creation } from "./creation.ts";
+import { DeploymentError, deployContracts } from "./deploy-contracts.ts";
+import { formatPlan, planDeployment, sumCost } from "./deployment-plan.ts";
+
+export type ContractsOptions = Readonly<{ rpcUrl: string; contracts: readonly CanonicalContract[] }>;
+
+export type DeployOptions = ContractsOptions &
+  Readonly<{
+    privateKey: Hex;
+    /** Contents of files with init code, a salt and init code, or a signed transaction. */
+    initCodes: readonly Hex[];
+    /** Chains to copy creations from: URLs of archive nodes. */
+    copyFrom: readonly string[];
+    yes: boolean;
+    confirm: ((question: string) => Promise<boolean>) | undefined;
+  }>;
+
+const requestTimeoutMs = 30_000;
+
+/** Prints which contracts a chain has; returns the exit status: 1 if one is missing or the chain can't be queried. */
+export async function runContractsCheck(
+  { rpcUrl, contracts }: ContractsOptions,
+  output: CommandOutput,
+): Promise<number> {
+  return reportFailure("check", rpcUrl, output, async () => {
+    const { chain } = connect(rpcUrl);
+    const codes = await Promise.all(contracts.map(({ address }) => chain.getCode({ address })));
+    const table = new Table({
+      head: ["contract", "address", "", "for"],
+      style: { head: [], border: [], compact: true },
+    });
+    for (const [index, { name, address, uses }] of contracts.entries()) {
+      const purposes = uses.map((use) => contractUses[use]).join("; ") || "deploying others";
+      table.push([name, address, codes[index] === undefined ? "missing" : "there", purposes]);
+    }
+    output.out(`${table.toString()}\n`);
+    return codes.includes(undefined) ? exitStatus.error : exitStatus.clean;
+  });
+}
+
+/** Shows what would be sent to deploy the missing contracts, sends it if agreed to, and returns the exit status: 0 if none is missing. */
+export async function runContractsDeploy(options: DeployOptions, output: CommandOutput): Promise<number> {
+  return reportFailure("deploy", options.rpcUrl, output, async () => {
+    const { chain, transport } = connect(options.rpcUrl);
+    const account = privateKeyToAccount(options.privateKey);
+    const findCreation = (address: Address) => findCreationIn(options, address);
+    const plan = await planDeployment(options.contracts, { chain, account: account.address, findCreation });
+    const end = plan.impossible.length === 0 ? exitStatus.clean : exitStatus.error;
+    output.out(formatPlan(plan));
+    if (plan.steps.length === 0) {
+      output.out(end === exitStatus.clean ? "every contract is there\n" : "nothing can be deployed\n");
+      return end;
+    }
+    const [chainId, balance] = [await chain.getChainId(), await chain.getBalance(account)];
+    const cost = sumCost(plan);
+    output.out(
+      `chain ${chainId}: at most ${formatEther(cost)} from ${account.address}, which has ${formatEther(balance)}\n`,
+    );
+    if (balance < cost) return refuse(output, `fund ${account.address} with ${formatEther(cost - balance)} more`);
+    if (!options.yes && (await options.confirm?.("Send these transactions? [y/N] ")) !== true) {
+      return refuse(
+        output,
+        `nothing was sent.${options.confirm === undefined ? " Without a terminal, say --yes." : ""}`,
+      );
+    }
+    await deployContracts(plan, { chain, transport, account, report: (line) => output.out(`${line}\n`) });
+    return end;
+  });
+}
+
+function connect(url: string) {
+  const { url: address, headers } = parseHttpEndpoint(url);
+  const transport = http(address, { timeout: requestTimeoutMs, retryCount: 1, fetchOptions: { headers } });
+  return { transport, chain: createPublicClient({ transport, cacheTime: 0 }) as PublicClient };
+}
+
+/** Takes a creation from the files, else from the first chain that has one. */
+async function findCreationIn(
+  { initCodes, copyFrom }: Pick<DeployOptions, "initCodes" | "copyFrom">,
+  address: Address,
+): Promise<Creation | string> {
+  for (const bytes of initCodes) {
+    const creation = await readCreation(address, bytes);
+    if (creation !== undefined) return creation;
+  }
+  let why = "no --init-code file has its code; name one, or with --copy-from a chain that has it";
+  for (const url of copyFrom) {
+    const creation = await copyCreation(connect(url).chain, address).catch(describeFailure);
+    if (typeof creation !== "string") return creation;
+    why = `${new URL(url).host}: ${creation}`;
+  }
+  return why;
+}
+
+function refuse(output: CommandOutput, message: string): number {
+  output.error(`contracts deploy: ${message}\n`);
+  return exitStatus.error;
+}
+
+type Run = () => Promise<number>;
+
+async function reportFailure(command: string, rpcUrl: string, output: CommandOutput, run: Run): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    output.error(`contracts ${command}: ${new URL(rpcUrl).host}: ${describeFailure(error)}\n`);
+    return exitStatus.error;
+  }
+}
+
+/** Describes why a chain could not be queried, or a deployment ended. Throws other errors again. */
+function describeFailure(error: unknown): string {
+  if (error instanceof DeploymentError) return error.message;
+  if (!(error instanceof BaseError)) throw error;
+  return [error.shortMessage, error.details].filter((part) => part !== undefined && part !== "").join(" ");
+}
