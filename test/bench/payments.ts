@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startPaymentChain } from "../support/payments/payment-chain.ts";
+import { formatVerdicts, judge, print } from "./gateway/table.ts";
+import type { Measurement } from "./measurement.ts";
+import { memoryLines } from "./payments/memory.ts";
+import { automineLines, blockLines, setBlockTime } from "./payments/settlements.ts";
+import { startOwn, startReference, startX402Rs } from "./payments/sides.ts";
+import type { PaymentLines } from "./payments/surroundings.ts";
+import { verificationLines } from "./payments/verifications.ts";
+import { describeLoad, saveResults } from "./save-results.ts";
+
+/**
+ * Measures our facilitator against the published reference facilitator and, if `x402-facilitator` is on PATH, x402-rs: in one run, on one
+ * anvil, in turn. `--rounds` of each line; `--only` some lines, separated by semicolons; `--memory` seconds in which our memory is watched;
+ * `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` on what else the machine did.
+ */
+const suites: readonly PaymentLines[] = [verificationLines, automineLines, blockLines, memoryLines];
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    only: { type: "string", default: suites.map(({ name }) => name).join(";") },
+    memory: { type: "string", default: "30" },
+    save: { type: "boolean", default: false },
+    note: { type: "string" },
+  },
+});
+const load = describeLoad();
+await using resources = new AsyncDisposableStack();
+const folder = await mkdtemp(join(tmpdir(), "gatehouse-bench-"));
+resources.defer(() => rm(folder, { recursive: true }));
+const chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+await setBlockTime(chain, "automine");
+const place = { rpcUrl: chain.url, token: chain.token, folder };
+const sides = [resources.use(await startOwn(place)), resources.use(await startReference(place))];
+const rust = await startX402Rs(place);
+if (rust === undefined) process.stdout.write("x402-rs is not measured: x402-facilitator is not on PATH\n");
+else sides.push(resources.use(rust));
+const surroundings = { chain, place, sides, rounds: Number(values.rounds), memorySeconds: Number(values.memory) };
+print("machine", [{ node: process.version, load }]);
+const measured = new Map<string, readonly Measurement[]>();
+for (const name of values.only.split(";")) {
+  const suite = suites.find((one) => one.name === name);
+  if (suite === undefined) throw new Error(`--only has "${name}"; the lines are ${suites.map((one) => one.name).join("; ")}`);
+  const measurements = judge(await suite.measure(surroundings));
+  print(name, formatVerdicts(measurements));
+  measured.set(`payments: ${name}`, measurements);
+}
+if (values.save) {
+  const how = [`${values.rounds} rounds`, ...(values.note === undefined ? [] : [values.note])].join(", ");
+  await saveResults(measured, load, { how });
+}

@@ -1,0 +1,51 @@
+import type { PaymentChain } from "../../support/payments/payment-chain.ts";
+import type { Figure } from "../gateway/table.ts";
+import { own, type Side } from "./sides.ts";
+import { signBodies } from "./signed-bodies.ts";
+import { compareSides, compareToSide, findLeastGood, type PaymentLines, type Surroundings } from "./surroundings.ts";
+
+const settle = { path: "/settle", field: "success", good: true } as const;
+
+/** `/settle` on a chain that makes a block for each transaction. */
+export const automineLines: PaymentLines = {
+  name: "settle, automine",
+  measure: async (surroundings) => {
+    await setBlockTime(surroundings.chain, "automine");
+    const requests = ({ name }: Side) => (name === own ? 1_024 : 160);
+    return measureSettlements(surroundings, { chain: "automine", atOnce: 32, requests, least: 5 });
+  },
+};
+
+/** `/settle` on a chain with a block a second. */
+export const blockLines: PaymentLines = {
+  name: "settle, 1 s blocks",
+  measure: async (surroundings) => {
+    await setBlockTime(surroundings.chain, 1);
+    const requests = ({ name }: Side) => (name === own ? 2_000 : 500);
+    return measureSettlements(surroundings, { chain: "1 s blocks", atOnce: 500, requests, least: 10 });
+  },
+};
+
+async function measureSettlements(
+  surroundings: Surroundings,
+  load: Readonly<{ chain: string; atOnce: number; requests: (side: Side) => number; least: number }>,
+): Promise<readonly Figure[]> {
+  const { atOnce, requests, least } = load;
+  const what = `/settle, ${load.chain}, ${atOnce} at a time`;
+  const sign = (count: number) => signBodies(surroundings.place.token, count);
+  const rounds = await compareSides(surroundings, { ...settle, what, atOnce, requests, sign });
+  return [
+    {
+      what: `${what}: a second against the reference`,
+      figure: compareToSide(rounds, ({ perSecond }) => perSecond),
+      target: { least },
+    },
+    { what: `${what}: share that succeeds`, figure: findLeastGood(rounds.get(own) ?? []), target: { least: 1 } },
+  ];
+}
+
+/** Sets how the chain makes blocks: one per transaction, or one every so many seconds. */
+export async function setBlockTime({ anvil }: PaymentChain, time: "automine" | number): Promise<void> {
+  if (time === "automine") await anvil.request("evm_setAutomine", [true]);
+  else await anvil.request("evm_setIntervalMining", [time]);
+}

@@ -1,0 +1,50 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { findFreePorts } from "#daemon/testing/free-ports.ts";
+import type { Hex } from "#x402/hex.ts";
+import { startFacilitator } from "../../support/facilitator/running-facilitator.ts";
+import { findProgram } from "../../support/find-program.ts";
+import { testAccount } from "../../support/payments/payment-chain.ts";
+import { startService } from "../../support/service-process.ts";
+import { start } from "../gateway/proxies.ts";
+
+/** A facilitator that is compared. */
+export type Side = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
+
+/** Chain that all facilitators settle on, and a folder for their files. */
+export type SideLocation = Readonly<{ rpcUrl: string; token: Hex; folder: string }>;
+
+/** Name of the side that is measured against the others. */
+export const own = "ours";
+/** Name of the side that the targets compare with. */
+export const reference = "reference";
+
+/** Starts our facilitator with its default settings, in a process of its own. */
+export async function startOwn({ rpcUrl, token, folder }: SideLocation): Promise<Side> {
+  const ledgerPath = join(folder, `${Date.now()}.sqlite`);
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
+  const { url, process, ...running } = await startFacilitator({ rpcUrl, token, ledgerPath, env });
+  return { name: own, url, pid: process.pid, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+}
+
+const referenceMain = new URL("reference.main.ts", import.meta.url).pathname;
+
+/** Starts the published reference facilitator with viem's nonce manager. */
+export async function startReference({ rpcUrl }: SideLocation): Promise<Side> {
+  const env = { REFERENCE_RPC_URL: rpcUrl, REFERENCE_PRIVATE_KEY: testAccount(1).privateKey };
+  const service = await startService(referenceMain, env, { program: process.execPath });
+  const url = service.urls["facilitator"] ?? "";
+  return { name: reference, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+}
+
+/** Starts x402-rs, if its program is on PATH. */
+export async function startX402Rs({ rpcUrl, folder }: SideLocation): Promise<Side | undefined> {
+  const program = findProgram("x402-facilitator");
+  if (program === undefined) return undefined;
+  const [port = 0] = await findFreePorts(1);
+  const config = join(folder, "x402-rs.json");
+  const chain = { eip1559: true, signers: [testAccount(9).privateKey], rpc: [{ http: rpcUrl }] };
+  const schemes = [{ id: "v2-eip155-exact", chains: "eip155:*" }];
+  await writeFile(config, JSON.stringify({ port, host: "127.0.0.1", chains: { "eip155:1672": chain }, schemes }));
+  return { name: "x402-rs", ...(await start(program, ["--config", config], port)) };
+}

@@ -1,0 +1,76 @@
+import type { PaymentChain } from "../../support/payments/payment-chain.ts";
+import { print, type Figure } from "../gateway/table.ts";
+import { quantile } from "../measurement.ts";
+import { postAll, type LoadResult, type Operation } from "./load.ts";
+import { own, reference, type Side, type SideLocation } from "./sides.ts";
+
+/** Conditions that all lines share. */
+export type Surroundings = Readonly<{
+  chain: PaymentChain;
+  place: SideLocation;
+  /** Our facilitator, the reference, and x402-rs if it was found. */
+  sides: readonly Side[];
+  rounds: number;
+  /** Time in which our memory is watched, in seconds. */
+  memorySeconds: number;
+}>;
+
+/** Lines of the benchmark that are measured together. */
+export type PaymentLines = Readonly<{
+  name: string;
+  measure: (surroundings: Surroundings) => Promise<readonly Figure[]>;
+}>;
+
+/** Load of a line: requests of each side in a round, and how many are sent at once. */
+export type RoundLoad = Operation &
+  Readonly<{ what: string; atOnce: number; requests: (side: Side) => number; sign: (count: number) => readonly string[] }>;
+
+/** Measured rounds of each side, by its name. */
+export type Rounds = ReadonlyMap<string, readonly LoadResult[]>;
+
+/** Measures all sides in turn, for some rounds, each with payments of its own; prints the medians. */
+export async function compareSides(
+  { sides, rounds }: Pick<Surroundings, "sides" | "rounds">,
+  load: RoundLoad,
+): Promise<Rounds> {
+  const measured = new Map<string, LoadResult[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of sides) {
+      const result = await postAll(side, load.sign(load.requests(side)), load);
+      measured.set(side.name, [...(measured.get(side.name) ?? []), result]);
+    }
+  }
+  const rows = [...measured].map(([name, results]) => ({
+    side: name,
+    "a second": findMedian(results, (result) => result.perSecond),
+    "CPU µs": findMedian(results, (result) => result.cpuMicros),
+    "p99 ms": findMedian(results, (result) => result.p99Ms),
+    "as expected": `${Math.round(findLeastGood(results) * 1_000) / 10} %`,
+    ...(results.some(({ example }) => example !== undefined)
+      ? { otherwise: results.find(({ example }) => example !== undefined)?.example ?? "" }
+      : {}),
+  }));
+  print(load.what, rows);
+  return measured;
+}
+
+/** Returns the median of a figure over the rounds. */
+export function findMedian(results: readonly LoadResult[], figure: (result: LoadResult) => number): number {
+  return quantile(results.map(figure), 0.5);
+}
+
+/** Returns the least share of expected responses over the rounds. */
+export function findLeastGood(results: readonly LoadResult[]): number {
+  return Math.min(...results.map(({ goodShare }) => goodShare));
+}
+
+/** Returns the median ratio of our figure to another side's, round by round; not a number without that side. */
+export function compareToSide(
+  rounds: Rounds,
+  figure: (result: LoadResult) => number,
+  other: string = reference,
+): number {
+  const others = rounds.get(other) ?? [];
+  const ratios = (rounds.get(own) ?? []).map((result, round) => figure(result) / figure(others[round] ?? result));
+  return others.length === 0 ? Number.NaN : quantile(ratios, 0.5);
+}

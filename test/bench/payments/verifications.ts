@@ -1,0 +1,70 @@
+import { startRpcTap } from "../../support/facilitator/rpc-tap.ts";
+import { print, type Figure } from "../gateway/table.ts";
+import { postAll } from "./load.ts";
+import { own, startOwn, type Side } from "./sides.ts";
+import { signBodies, spoilBodies } from "./signed-bodies.ts";
+import { compareSides, compareToSide, findMedian, type PaymentLines, type Surroundings } from "./surroundings.ts";
+
+const atOnce = 32;
+const valid = { path: "/verify", field: "isValid", good: true } as const;
+const invalid = { path: "/verify", field: "isValid", good: false } as const;
+const ownRequests = 2_500;
+const otherRequests = 400;
+/** Requests after which V8 has compiled what is measured. */
+const warmUps = 2_000;
+/** CPU of x402-rs against the reference's, of both in one run on 2026-11-21; used where its program is not found. */
+const x402RsShare = 0.36 / 3.3;
+
+/** `/verify`: CPU and rate of valid payments against the others, and rate of invalid ones, which must not reach the chain. */
+export const verificationLines: PaymentLines = {
+  name: "verify",
+  measure: async (surroundings) => [...(await measureValid(surroundings)), ...(await measureInvalid(surroundings))],
+};
+
+async function measureValid(surroundings: Surroundings): Promise<readonly Figure[]> {
+  const { sides, place } = surroundings;
+  const sign = (count: number) => signBodies(place.token, count);
+  const requests = ({ name }: Side) => (name === own ? ownRequests : otherRequests);
+  for (const side of sides) await postAll(side, sign(side.name === own ? warmUps : otherRequests), { ...valid, atOnce });
+  const what = `/verify of valid payments, ${atOnce} at a time`;
+  const rounds = await compareSides(surroundings, { ...valid, what, atOnce, requests, sign });
+  const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");
+  const byReference = compareToSide(rounds, ({ cpuMicros }) => cpuMicros) / x402RsShare;
+  return [
+    Number.isNaN(cpu)
+      ? { what: "CPU of a valid /verify against x402-rs, by the reference", figure: byReference, target: { most: 1 } }
+      : { what: "CPU of a valid /verify against x402-rs", figure: cpu, target: { most: 1 } },
+    {
+      what: `valid /verify a second, ${atOnce} at a time, against the reference`,
+      figure: compareToSide(rounds, ({ perSecond }) => perSecond),
+      target: { least: 8 },
+    },
+  ];
+}
+
+/** Measures our facilitator behind a tap that counts its calls. */
+async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<readonly Figure[]> {
+  await using tap = await startRpcTap(chain.url);
+  await using side = await startOwn({ ...place, rpcUrl: tap.url });
+  const sign = (count: number) => spoilBodies(signBodies(place.token, count));
+  const what = `/verify of invalid payments, ${atOnce} at a time`;
+  const load = { ...invalid, what, atOnce, requests: () => 2 * ownRequests, sign };
+  await postAll(side, sign(warmUps), load);
+  const called = countPaymentCalls(tap.counts);
+  const measured = (await compareSides({ sides: [side], rounds }, load)).get(own) ?? [];
+  const calls = countPaymentCalls(tap.counts) - called;
+  print("RPC calls about invalid payments", [{ calls }]);
+  return [
+    {
+      what: "invalid /verify a second",
+      figure: findMedian(measured, ({ perSecond }) => perSecond),
+      target: { least: 5_000 },
+    },
+    { what: "RPC calls about invalid payments", figure: calls, target: { most: 0 } },
+  ];
+}
+
+/** Counts the calls that a payment can cause; the facilitator's own watch of the chain makes others. */
+function countPaymentCalls(counts: ReadonlyMap<string, number>): number {
+  return (counts.get("eth_call") ?? 0) + (counts.get("eth_estimateGas") ?? 0);
+}
