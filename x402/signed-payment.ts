@@ -1,7 +1,7 @@
 import secp256k1 from "secp256k1";
-import * as Hash from "ox/Hash";
 import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
 import { paths, signatureLengthMax, signatureSentence } from "./fields.ts";
+import { keccak256 } from "./keccak.ts";
 import { MalformedPaymentError } from "./malformed-payment-error.ts";
 import { reason, type Refusal } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
@@ -135,7 +135,7 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
     // The library throws if no key fits (r or s zero or not below the order): the signature is invalid.
     return false;
   }
-  return Hash.keccak256(key.subarray(1), { as: "Hex" }).slice(26) === encodeAddress(account).slice(24);
+  return keccak256(key.subarray(1)).toString("hex", 12) === encodeAddress(account).slice(24);
 }
 
 /** Encodes the arguments `v, r, s` of a token's method as ABI words. */

@@ -1,5 +1,5 @@
-import * as Hash from "ox/Hash";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
+import { keccak256 } from "./keccak.ts";
 
 /** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
 export type Authorization = Readonly<{
@@ -20,13 +20,13 @@ const transferType = hashText(
 );
 
 function hashText(text: string): Word {
-  return Hash.keccak256(Buffer.from(text), { as: "Hex" }).slice(2);
+  return keccak256(Buffer.from(text)).toString("hex");
 }
 
 /** Computes the domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as returned by the token's `DOMAIN_SEPARATOR()`. */
 export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
   const words = [domainType, hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
-  return Hash.keccak256(Buffer.from(words.join(""), "hex"), { as: "Hex" });
+  return `0x${keccak256(Buffer.from(words.join(""), "hex")).toString("hex")}`;
 }
 
 /**
@@ -47,6 +47,6 @@ export function encodeAuthorization(authorization: Authorization): Word {
 
 /** Computes the hash that the payer signs (EIP-712). It identifies the payment: token, chain and every field of the authorization. */
 export function computeAuthorizationDigest(separator: Hex, words: Word): Uint8Array {
-  const struct = Hash.keccak256(Buffer.from(transferType + words, "hex"), { as: "Hex" });
-  return Hash.keccak256(Buffer.from(`1901${separator.slice(2)}${struct.slice(2)}`, "hex"));
+  const struct = keccak256(Buffer.from(transferType + words, "hex")).toString("hex");
+  return keccak256(Buffer.from(`1901${separator.slice(2)}${struct}`, "hex"));
 }

@@ -1,11 +1,11 @@
 import * as Address from "ox/Address";
-import * as Hash from "ox/Hash";
 import * as PublicKey from "ox/PublicKey";
 import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
 import secp256k1 from "secp256k1";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
+import { keccak256 } from "#x402/keccak.ts";
 
 /** Transaction ready to send, with its hash on the chain. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
@@ -46,7 +46,7 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
     address: Address.fromPublicKey(PublicKey.fromHex(`0x${publicKey}`), { checksum: true }),
     sign: (transaction) => {
       const unsigned = TxEnvelopeEip1559.from({ ...transaction, nonce: BigInt(transaction.nonce) });
-      const digest = Hash.keccak256(TxEnvelopeEip1559.serialize(unsigned), { as: "Bytes" });
+      const digest = keccak256(toBytes(TxEnvelopeEip1559.serialize(unsigned)));
       const { signature, recid } = secp256k1.ecdsaSign(digest, key);
       const rawTransaction = TxEnvelopeEip1559.serialize(unsigned, {
         signature: {
@@ -55,10 +55,14 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
           yParity: recid,
         },
       });
-      return { hash: Hash.keccak256(rawTransaction), rawTransaction };
+      return { hash: `0x${keccak256(toBytes(rawTransaction)).toString("hex")}`, rawTransaction };
     },
     readGasLimit: (rawTransaction) => TxEnvelopeEip1559.deserialize(`0x02${rawTransaction.slice(4)}`).gas ?? 0n,
   };
+}
+
+function toBytes(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2), "hex");
 }
 
 function readInteger(bytes: Uint8Array): bigint {
