@@ -27,7 +27,7 @@ export function writeCalls(calls: readonly JsonRpcCall[]): string {
 const failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() });
 // Some endpoints send both members, one of them null, as in JSON-RPC 1.0.
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
-const placed = response.extend({ id: z.number() });
+const placed = z.array(response.extend({ id: z.number() }));
 
 /** Text received for a call: its response, or what else it is; `words` describe the expected and the received id. */
 export type ReadResponse = Readonly<
@@ -65,7 +65,7 @@ export type JsonRpcResponses = Readonly<
  */
 export function readResponses(text: string): JsonRpcResponses | undefined {
   const json = parseJson(text);
-  const answers = z.array(placed).safeParse(Array.isArray(json) ? json : [json]);
+  const answers = placed.safeParse(Array.isArray(json) ? json : [json]);
   if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, toAnswer(each)])) };
   const refusal = z.object({ error: failure }).safeParse(json);
   return refusal.success ? { ok: false, error: refusal.data.error } : undefined;

@@ -2,6 +2,7 @@ import { PaymentPayloadV2Schema, PaymentRequirementsV2Schema } from "@x402/core/
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import type { Audience } from "./fields.ts";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
+import { readPlainPayment, readPlainRequirements } from "./plain-parts.ts";
 import type { ReadPayment, Scheme } from "./scheme.ts";
 
 /** Parts common to every x402 version 2 payment, whatever its scheme. */
@@ -23,7 +24,7 @@ const controlCharacter = /\p{Cc}/u;
  * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the payment.
  */
 export function readEnvelope(sent: unknown, path: string): Envelope {
-  const { accepted, payload } = parsePart(PaymentPayloadV2Schema, sent, path);
+  const { accepted, payload } = readPlainPayment(sent) ?? parsePart(PaymentPayloadV2Schema, sent, path);
   for (const field of ["network", "asset"] as const) {
     if (!controlCharacter.test(accepted[field])) continue;
     throw new MalformedPaymentError(`accepted.${field}`, "expected text without control characters").within(path);
@@ -37,7 +38,7 @@ export function readEnvelope(sent: unknown, path: string): Envelope {
  * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the requirements.
  */
 export function readRequirements(sent: unknown, path: string): PaymentRequirements {
-  return parsePart(PaymentRequirementsV2Schema, sent, path) as PaymentRequirements;
+  return readPlainRequirements(sent) ?? (parsePart(PaymentRequirementsV2Schema, sent, path) as PaymentRequirements);
 }
 
 /**
