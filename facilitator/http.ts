@@ -1,16 +1,11 @@
-import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
-import { readHeldBody } from "#daemon/http/held-body.ts";
-import { toAddressKey } from "#daemon/http/proxies/client-address.ts";
+import type { JsonAnswer, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { identifySeller, type ApiKeys, type KnownSeller } from "./callers/api-keys.ts";
+import { identifySeller, type ApiKeys } from "./callers/api-keys.ts";
 import { readIdempotencyKey } from "./callers/caller.ts";
 import { VerificationOverloadError } from "./callers/verification-bound.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
@@ -25,9 +20,6 @@ export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
   /** API keys allowed to verify and settle; undefined allows everyone. */
   apiKeys: ApiKeys | undefined;
-  /** Max size of a request body, and max memory for bodies buffered until their response. */
-  bodyLimitBytes: number;
-  memory: MemoryBudget;
   log: Logger;
 }>;
 
@@ -35,52 +27,58 @@ type Operation = "verify" | "settle";
 
 const overloadRetrySeconds = 1;
 
-/**
- * Adds `POST /verify`, `POST /settle`, `GET /supported` and `GET /health` (specification, "x402 facilitator"). A verdict about a payment is
- * 200; everything else is an error status with `{error}`, so that a chain failure can't be mistaken for a verdict.
- */
-export function addFacilitatorRoutes(app: App, dependencies: RouteDependencies): void {
-  const answering = { ...dependencies, lines: createBoundedLog(dependencies.log) };
-  app.post("/verify", (c) => answer(c, "verify", answering));
-  app.post("/settle", (c) => answer(c, "settle", answering));
-  app.get("/supported", (c) => {
+/** Adds `GET /supported` and `GET /health` (specification, "x402 facilitator"). */
+export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
+  app.get("/supported", (c: Context<AppVariables>) => {
     // The supported kinds are not secret, but a caller with a wrong key learns of it before the first sale.
-    const known = readSeller(c, dependencies.apiKeys);
-    if (!known.ok && known.key === "wrong") return refuseKey(c, known.key);
-    return c.json(dependencies.facilitator.supported());
+    const known = identifySeller(apiKeys, (name) => c.req.header(name));
+    if (known.ok || known.key === "missing") return c.json(facilitator.supported());
+    const { body, headers } = refuseKey(known.key);
+    return c.json(body, 401, headers);
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
 }
 
+/**
+ * Creates the handlers of `POST /verify` and `POST /settle`. A verdict about a payment is 200; everything else is an error status with
+ * `{error}`, so that a chain failure can't be mistaken for a verdict.
+ */
+export function createPaymentPosts(dependencies: RouteDependencies): JsonPostHandlers {
+  const answering = { ...dependencies, lines: createBoundedLog(dependencies.log) };
+  return {
+    "/verify": (post) => answer(post, "verify", answering),
+    "/settle": (post) => answer(post, "settle", answering),
+  };
+}
+
 async function answer(
-  c: Context<AppVariables>,
+  post: JsonPost,
   operation: Operation,
-  { facilitator, apiKeys, bodyLimitBytes, memory, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
-): Promise<Response> {
-  const known = readSeller(c, apiKeys);
-  if (!known.ok) return refuseKey(c, known.key);
-  const contentType = c.req.header("Content-Type") ?? "";
-  if (!/^application\/json *(;|$)/i.test(contentType)) {
+  { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
+): Promise<JsonAnswer> {
+  const known = identifySeller(apiKeys, post.header);
+  if (!known.ok) return refuseKey(known.key);
+  const contentType = post.header("content-type") ?? "";
+  if (!jsonType.test(contentType)) {
     const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
-    return c.json({ error: `${found}; send JSON with Content-Type: application/json` }, 415);
+    return { status: 415, body: { error: `${found}; send JSON with Content-Type: application/json` } };
   }
-  const { incoming } = c.env as HttpBindings;
-  using held = new ConnectionMemory(memory, { address: () => readAddress(c), cut: () => incoming.destroy() });
-  const bytes = await readHeldBody(c.req.raw.body, bodyLimitBytes, held);
-  if (bytes === undefined) {
+  const text = await post.readText();
+  if (text === undefined) {
     const error = "too many requests are being read; try again in a moment";
-    return c.json({ error }, 503, { "Retry-After": String(overloadRetrySeconds) });
+    return { status: 503, body: { error }, headers: askToRetry(overloadRetrySeconds) };
   }
-  const text = new TextDecoder().decode(bytes);
-  const request = { requestId: c.get("requestId"), trace: c.get("trace") };
+  const { trace: request, address, signal } = post;
   try {
     const body = readBody(text);
-    if (body.x402Version !== undefined && body.x402Version !== 2) return c.json(refuseVersion(operation, facilitator));
+    if (body.x402Version !== undefined && body.x402Version !== 2) {
+      return { status: 200, body: refuseVersion(operation, facilitator) };
+    }
     const { seller } = known;
-    const idempotencyKey = readIdempotencyKey(c.req.header("Idempotency-Key"));
-    const caller = { seller, idempotencyKey, request, address: readAddress(c), signal: c.req.raw.signal };
+    const idempotencyKey = readIdempotencyKey(post.header("idempotency-key"));
+    const caller = { seller, idempotencyKey, request, address, signal };
     const { paymentPayload, paymentRequirements } = body;
-    return c.json(await facilitator[operation]({ paymentPayload, paymentRequirements }, caller));
+    return { status: 200, body: await facilitator[operation]({ paymentPayload, paymentRequirements }, caller) };
   } catch (error) {
     const { status, message } = describeError(error);
     const of = { operation, ...formatTraceInfo(request) };
@@ -89,25 +87,21 @@ async function answer(
     else if (error instanceof StoreError)
       lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger can't be used");
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
+    const isBusy = status === 503 || status === 429;
     const retrySeconds = error instanceof SellerLimitError ? error.retrySeconds : overloadRetrySeconds;
-    if (status === 503 || status === 429) c.header("Retry-After", String(retrySeconds));
-    return c.json({ error: message }, status);
+    return { status, body: { error: message }, ...(isBusy ? { headers: askToRetry(retrySeconds) } : {}) };
   }
 }
 
-function readSeller(c: Context<AppVariables>, apiKeys: ApiKeys | undefined): KnownSeller {
-  return identifySeller(apiKeys, (name) => c.req.header(name));
+function askToRetry(seconds: number): Readonly<Record<string, string>> {
+  return { "Retry-After": String(seconds) };
 }
 
-function readAddress(c: Context<AppVariables>): string {
-  const { remoteAddress } = (c.env as HttpBindings).incoming.socket;
-  return toAddressKey(remoteAddress ?? "unknown");
-}
+const jsonType = /^application\/json *(;|$)/i;
 
-function refuseKey(c: Context<AppVariables>, key: "missing" | "wrong"): Response {
-  c.header("WWW-Authenticate", "Bearer");
+function refuseKey(key: "missing" | "wrong") {
   const error = `the API key is ${key}; send one of this facilitator's: Authorization: Bearer <key>`;
-  return c.json({ error }, 401);
+  return { status: 401, body: { error }, headers: { "WWW-Authenticate": "Bearer" } } as const;
 }
 
 type Body = Readonly<{ x402Version: unknown; paymentPayload: unknown; paymentRequirements: unknown }>;
@@ -137,7 +131,7 @@ function refuseVersion(operation: Operation, { network }: Pick<Facilitator, "net
     : { success: false, errorReason: reason.version, errorMessage: message, transaction: "", network };
 }
 
-function describeError(error: unknown): Readonly<{ status: ContentfulStatusCode; message: string }> {
+function describeError(error: unknown): Readonly<{ status: number; message: string }> {
   if (error instanceof MalformedPaymentError) return { status: 400, message: error.message };
   if (error instanceof VerificationOverloadError) {
     return { status: error.full === "caller" ? 429 : 503, message: error.message };

@@ -1,6 +1,7 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
+import { createJsonPosts } from "#daemon/http/json-posts.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
@@ -15,7 +16,7 @@ import { readApiKeys, rejectServingAnyone } from "./callers/api-keys.ts";
 import { boundVerifications } from "./callers/verification-bound.ts";
 import { createFacilitator } from "./facilitator.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
-import { addFacilitatorRoutes } from "./http.ts";
+import { addFacilitatorRoutes, createPaymentPosts } from "./http.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
@@ -50,8 +51,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     mask.hide(keys?.secrets);
     const verify = boundVerifications(settings.verification, service.verify, { metrics });
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
-    const { bodyLimitBytes } = listen;
-    addFacilitatorRoutes(app, { facilitator: { ...service, verify }, apiKeys: keys, bodyLimitBytes, memory, log });
+    const served = { facilitator: { ...service, verify }, apiKeys: keys, log };
+    addFacilitatorRoutes(app, served);
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const payments = resources.use(
@@ -60,6 +61,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
         setting: nameSetting("listen"),
         connections: connections.listener({ name: "facilitator" }),
         isProxy,
+        servePost: createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory }),
         ...(listen.proxyProtocol ? { isTrustedProxy: isProxy } : {}),
       }),
     );

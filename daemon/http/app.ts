@@ -5,11 +5,12 @@ import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
-import { Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { createBoundedLog } from "../log/bounded-log.ts";
 import { BodyTooLargeError, discardBody } from "../bytes.ts";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
+import { createRequestMeter } from "./request-meter.ts";
 import { startTrace, formatTraceInfo } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
@@ -184,15 +185,9 @@ function maskAnswers(mask: Mask): MiddlewareHandler<AppVariables> {
 
 /** Measures the duration of each request. */
 function measureRequests(metrics: Registry): MiddlewareHandler<AppVariables> {
-  const duration = new Histogram({
-    name: "gatehouse_http_request_duration_seconds",
-    help: "Time from the request's arrival to its answer's headers, by method, route and status.",
-    labelNames: ["method", "route", "status"],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-    registers: [metrics],
-  });
+  const meter = createRequestMeter(metrics);
   return async (c, next) => {
-    const end = duration.startTimer();
+    const end = meter.start();
     await next();
     end({ method: c.req.method, route: c.get("route") ?? routePath(c, -1), status: c.res.status });
   };

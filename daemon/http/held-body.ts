@@ -1,5 +1,12 @@
-import { BodyTooLargeError } from "../bytes.ts";
+import type { IncomingMessage } from "node:http";
+import { BodyTooLargeError, type DiscardLimits } from "../bytes.ts";
 import type { ClientBytes } from "../memory/connection-memory.ts";
+
+/** The client disconnected before its request was complete. */
+export class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
+  readonly code = "client_gone";
+}
 
 /**
  * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. Its size counts as memory of the client, as waiting
@@ -14,32 +21,122 @@ export async function readHeldBody(
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
-  let buffer = new Uint8Array();
-  let length = 0;
-  let isWhole = false;
+  const held = holdBody(limitBytes, memory);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) {
-        isWhole = true;
-        return buffer.subarray(0, length);
-      }
-      const needed = length + value.byteLength;
-      if (needed > limitBytes) throw new BodyTooLargeError(limitBytes);
-      if (needed > buffer.length) {
-        const grown = Math.min(Math.max(needed, 2 * buffer.length), limitBytes);
-        if (!memory.tryAcquire(grown - buffer.length)) return undefined;
-        memory.waits(grown - buffer.length);
-        buffer = growBuffer(buffer, grown);
-      }
-      buffer.set(value, length);
-      length = needed;
+      if (done) return held.takeWhole();
+      if (!held.append(value)) return undefined;
     }
   } finally {
-    memory.waits(-buffer.length);
-    if (!isWhole) memory.release(buffer.length);
+    held[Symbol.dispose]();
     reader.releaseLock();
   }
+}
+
+/**
+ * Does the same for a request parsed by node:http, at a fraction of the cost.
+ *
+ * @throws {ClientGoneError} when the client disconnects before the end.
+ */
+export async function readHeldRequest(
+  request: IncomingMessage,
+  limitBytes: number,
+  memory: ClientBytes,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  using held = holdBody(limitBytes, memory);
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
+  const onData = (chunk: Buffer) => {
+    try {
+      if (!held.append(chunk)) resolve(undefined);
+    } catch (error) {
+      reject(error as Error);
+    }
+  };
+  const onEnd = () => resolve(held.takeWhole());
+  const onClose = () => {
+    // Also emitted right after the end.
+    if (!request.complete) reject(new ClientGoneError("the client went in the middle of its request"));
+  };
+  request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
+  try {
+    return await promise;
+  } finally {
+    request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
+  }
+}
+
+/**
+ * Reads and discards the rest of a request's body, as `discardBody` does. Returns whether it ended within the limits.
+ */
+export async function discardRequest(
+  request: IncomingMessage,
+  { bytesMax, deadlineMs }: DiscardLimits,
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let size = 0;
+  const onData = (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > bytesMax) resolve(false);
+  };
+  const onEnd = () => resolve(true);
+  const onClose = () => resolve(false);
+  const late = setTimeout(onClose, deadlineMs);
+  request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose).resume();
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose).pause();
+  }
+}
+
+/** Body as received so far. Disposal releases the memory of a body that is not whole. */
+type HeldBody = Disposable &
+  Readonly<{
+    /** Returns false when the memory limit is reached. */
+    append: (chunk: Uint8Array) => boolean;
+    /** Returns the body after its last chunk; its memory remains acquired. */
+    takeWhole: () => Uint8Array<ArrayBuffer>;
+  }>;
+
+function holdBody(limitBytes: number, memory: ClientBytes): HeldBody {
+  let buffer = new Uint8Array();
+  let length = 0;
+  let isWhole = false;
+  const tryGrow = (size: number): boolean => {
+    if (!memory.tryAcquire(size - buffer.length)) return false;
+    memory.waits(size - buffer.length);
+    return true;
+  };
+  return {
+    append: (chunk) => {
+      const needed = length + chunk.byteLength;
+      if (needed > limitBytes) throw new BodyTooLargeError(limitBytes);
+      if (length === 0) {
+        // Most bodies arrive in one chunk, which is not copied.
+        if (!tryGrow(needed)) return false;
+        buffer = chunk as Uint8Array<ArrayBuffer>;
+      } else {
+        if (needed > buffer.length) {
+          const grown = Math.min(Math.max(needed, 2 * buffer.length), limitBytes);
+          if (!tryGrow(grown)) return false;
+          buffer = growBuffer(buffer, grown);
+        }
+        buffer.set(chunk, length);
+      }
+      length = needed;
+      return true;
+    },
+    takeWhole: () => {
+      isWhole = true;
+      return buffer.subarray(0, length);
+    },
+    [Symbol.dispose]: () => {
+      memory.waits(-buffer.length);
+      if (!isWhole) memory.release(buffer.length);
+    },
+  };
 }
 
 function growBuffer(buffer: Uint8Array, length: number): Uint8Array<ArrayBuffer> {

@@ -1,8 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
 import { getSocketExchange } from "../hand-over/socket-exchange.ts";
 import { pause, type Pause } from "../time.ts";
+import type { ServePost } from "./json-posts.ts";
 import { gatherChunks } from "./raw-connections.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
@@ -25,6 +26,8 @@ export type ListenOptions = Readonly<{
   connections?: ListenerConnections;
   /** Whether a peer is a proxy, whose connections carry many clients; absent: connections are not limited per address. */
   isProxy?: (remoteAddress: string) => boolean;
+  /** Serves the requests that don't reach the application. */
+  servePost?: ServePost;
 }>;
 
 /** A listening HTTP server. Disposing of it closes idle connections, drains requests in flight, and then closes. */
@@ -49,16 +52,19 @@ export async function listenHttp(
   app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
   options: ListenOptions,
 ): Promise<DrainingListener> {
-  const server = createAdaptorServer({
-    fetch: (request, env) =>
-      hasOneHost((env as HttpBindings).incoming) ? app.fetch(request, env as never) : refuseSeveralHosts(),
-    serverOptions: {
+  const serve = getRequestListener((request, env) => app.fetch(request, env as never));
+  const server = createServer(
+    {
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: Math.min(10_000, options.requestTimeoutMs),
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
-  }) as Server;
+    (request, response) => {
+      if (!hasOneHost(request)) refuseSeveralHosts(response);
+      else if (options.servePost?.(request, response) !== true) void serve(request, response);
+    },
+  );
   gatherChunks(server);
   let isLeaving = false;
   // Runs before the handlers: their responses include this header.
@@ -134,8 +140,9 @@ function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   return hosts < 2;
 }
 
-function refuseSeveralHosts(): Response {
-  return Response.json({ error: "several Host headers; send one" }, { status: 400, headers: { Connection: "close" } });
+function refuseSeveralHosts(response: ServerResponse): void {
+  response.writeHead(400, { "Content-Type": "application/json", Connection: "close" });
+  response.end(JSON.stringify({ error: "several Host headers; send one" }));
 }
 
 /** Starts any `node:http` server at the address in the options; see {@link listenHttp}. */

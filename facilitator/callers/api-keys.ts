@@ -71,8 +71,8 @@ export function identifySeller(
   header: (name: string) => string | undefined,
 ): KnownSeller {
   if (apiKeys === undefined) return { ok: true, seller: undefined };
-  const bearer = /^Bearer +(\S+) *$/i.exec(header("Authorization") ?? "");
-  const key = bearer?.[1] ?? header("X-API-Key");
+  const bearer = /^Bearer +(\S+) *$/i.exec(header("authorization") ?? "");
+  const key = bearer?.[1] ?? header("x-api-key");
   if (key === undefined) return { ok: false, key: "missing" };
   const seller = apiKeys.sellerOf(key);
   return seller === undefined ? { ok: false, key: "wrong" } : { ok: true, seller };

@@ -12,7 +12,6 @@ type Measured = ReadonlyMap<string, readonly Measurement[]>;
 const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<Measured>>> = {
   stack: async () => (await import("./stack.ts")).measureStack().then(() => new Map()),
   upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).measureUpkeep(parts),
-  facilitator: async () => import("./facilitator.ts").then(() => new Map()),
   signatures: async () => import("./signatures.ts").then(() => new Map()),
   infra: async () => (await import("./infra.ts")).measureProgram(),
   deployment: async () => (await import("./deployment.ts")).measureDeployment(),

@@ -23,7 +23,11 @@ const commands: readonly (readonly string[])[] = [
     "images, health checks and `up` on a Docker engine (`.ci/engine npm run bench -- deployment` brings one)",
     "docker; pulumi for `up`",
   ],
-  ["`npm run bench -- facilitator`", "verify and settle a second, without a target", "PostgreSQL for its part"],
+  [
+    "`npm run bench:payments`",
+    "the facilitator against the published reference, and x402-rs, on one anvil",
+    "x402-facilitator for its part",
+  ],
   ["`npm run bench:worst-message`", "a search for the accepted message that keeps the gateway's thread longest", ""],
 ];
 

@@ -44,7 +44,8 @@ print("machine", [{ node: process.version, load }]);
 const measured = new Map<string, readonly Measurement[]>();
 for (const name of values.only.split(";")) {
   const suite = suites.find((one) => one.name === name);
-  if (suite === undefined) throw new Error(`--only has "${name}"; the lines are ${suites.map((one) => one.name).join("; ")}`);
+  if (suite === undefined)
+    throw new Error(`--only has "${name}"; the lines are ${suites.map((one) => one.name).join("; ")}`);
   const measurements = judge(await suite.measure(surroundings));
   print(name, formatVerdicts(measurements));
   measured.set(`payments: ${name}`, measurements);

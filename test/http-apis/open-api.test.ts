@@ -2,14 +2,13 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import { buildOpenApiDocument, addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import { judgeReadiness } from "#daemon/http/readiness.ts";
 import { facilitatorApi } from "#facilitator/facilitator-api.ts";
-import { addFacilitatorRoutes } from "#facilitator/http.ts";
+import { addFacilitatorRoutes, createPaymentPosts } from "#facilitator/http.ts";
 import { gatewayApi } from "#gateway/gateway-api.ts";
 import { describeResourceServerApi } from "#resource-server/resource-server-api.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
@@ -67,9 +66,10 @@ describe("what a listener answers is documented, and nothing else is", () => {
       settle: unasked,
       supported: () => ({ kinds: [], extensions: [], signers: {} }),
     } as const;
-    const memory = new MemoryBudget({ totalBytes: 1, addressBytes: 1, connectionBytes: 1 });
-    addFacilitatorRoutes(routed, { facilitator, apiKeys: undefined, bodyLimitBytes: 1, memory, log });
-    expect(routesOf(routed).toSorted()).toEqual(documented(facilitatorApi).toSorted());
+    const served = { facilitator, apiKeys: undefined, log };
+    addFacilitatorRoutes(routed, served);
+    const posts = Object.keys(createPaymentPosts(served)).map((path) => `POST ${path}`);
+    expect([...routesOf(routed), ...posts].toSorted()).toEqual(documented(facilitatorApi).toSorted());
   });
 
   it("at the port for operators", () => {

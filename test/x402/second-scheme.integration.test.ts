@@ -12,9 +12,11 @@ import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { payingFetch, PaymentRefusedError } from "#client/paying-fetch.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
+import { createJsonPosts, type ServePost } from "#daemon/http/json-posts.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
-import { addFacilitatorRoutes } from "#facilitator/http.ts";
+import { addFacilitatorRoutes, createPaymentPosts } from "#facilitator/http.ts";
 import { createOperations } from "#facilitator/schemes/operations.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
@@ -63,16 +65,19 @@ async function openShop(where: "over HTTP" | "in process") {
     { network, signer: `0x${"05".repeat(20)}`, schemes: settled },
     { transfersFor: () => noTransfers, metrics },
   );
-  const facilitatorApp = createApp({ bodyLimitBytes: 65_536 }, { log });
+  const limits = { bodyLimitBytes: 65_536 };
+  const registry = new Registry();
+  const facilitatorApp = createApp(limits, { log });
+  const routed = { facilitator: { ...operations, network }, apiKeys: undefined, log } as const;
+  addFacilitatorRoutes(facilitatorApp, routed);
   const memory = new MemoryBudget({ totalBytes: 1e6, addressBytes: 1e6, connectionBytes: 1e6 });
-  addFacilitatorRoutes(facilitatorApp, {
-    facilitator: { ...operations, network },
-    apiKeys: undefined,
-    bodyLimitBytes: 65_536,
-    memory,
+  const servePost = createJsonPosts(createPaymentPosts(routed), limits, {
     log,
+    metrics: registry,
+    mask: createMask(),
+    memory,
   });
-  const facilitatorUrl = await listen(facilitatorApp, resources);
+  const facilitatorUrl = await listen(facilitatorApp, resources, servePost);
   const remote = resources.use(
     createFacilitatorOverHttp(
       { url: facilitatorUrl, network, schemes: ["tab"], verifyTimeoutMs: 5_000, settleTimeoutMs: 5_000 },
@@ -136,9 +141,11 @@ async function openShopRoutes(schemes: NonNullable<LiveRoutesOptions["schemes"]>
   }
 }
 
-async function listen(app: App, resources: AsyncDisposableStack): Promise<string> {
+async function listen(app: App, resources: AsyncDisposableStack, servePost?: ServePost): Promise<string> {
   const listener = getRequestListener(app.fetch);
-  const server = createServer((request, response) => void listener(request, response));
+  const server = createServer((request, response) => {
+    if (servePost?.(request, response) !== true) void listener(request, response);
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   resources.defer(async () => {

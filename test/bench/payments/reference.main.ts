@@ -5,6 +5,7 @@ import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
 import express, { type Request, type Response } from "express";
 import { createWalletClient, defineChain, http, nonceManager, publicActions, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import type { PaymentBody } from "../../support/facilitator/signed-payment.ts";
 
 /**
  * The published reference facilitator behind express, built as its own example is, with viem's nonce manager, without which most concurrent
@@ -19,7 +20,9 @@ const chain = defineChain({
   nativeCurrency: { name: "native", symbol: "N", decimals: 18 },
   rpcUrls: { default: { http: [rpcUrl] } },
 });
-const client = createWalletClient({ account, chain, transport: http(rpcUrl, { timeout: 60_000 }) }).extend(publicActions);
+const client = createWalletClient({ account, chain, transport: http(rpcUrl, { timeout: 60_000 }) }).extend(
+  publicActions,
+);
 const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as unknown as Parameters<
   typeof toFacilitatorEvmSigner
 >[0]);
@@ -29,7 +32,7 @@ const app = express();
 app.use(express.json());
 for (const operation of ["verify", "settle"] as const) {
   app.post(`/${operation}`, async (request: Request, response: Response) => {
-    const { paymentPayload, paymentRequirements } = request.body as Record<string, never>;
+    const { paymentPayload, paymentRequirements } = request.body as PaymentBody;
     try {
       response.json(await facilitator[operation](paymentPayload, paymentRequirements));
     } catch (error) {
@@ -38,6 +41,9 @@ for (const operation of ["verify", "settle"] as const) {
   });
 }
 const server = app.listen(0, "127.0.0.1", () => {
-  process.send?.({ type: "ready", urls: { facilitator: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } });
+  process.send?.({
+    type: "ready",
+    urls: { facilitator: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+  });
 });
 process.once("disconnect", () => process.exit(0));

@@ -23,7 +23,12 @@ export type PaymentLines = Readonly<{
 
 /** Load of a line: requests of each side in a round, and how many are sent at once. */
 export type RoundLoad = Operation &
-  Readonly<{ what: string; atOnce: number; requests: (side: Side) => number; sign: (count: number) => readonly string[] }>;
+  Readonly<{
+    what: string;
+    atOnce: number;
+    requests: (side: Side) => number;
+    sign: (count: number) => readonly string[];
+  }>;
 
 /** Measured rounds of each side, by its name. */
 export type Rounds = ReadonlyMap<string, readonly LoadResult[]>;

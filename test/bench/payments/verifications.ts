@@ -25,7 +25,8 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
   const { sides, place } = surroundings;
   const sign = (count: number) => signBodies(place.token, count);
   const requests = ({ name }: Side) => (name === own ? ownRequests : otherRequests);
-  for (const side of sides) await postAll(side, sign(side.name === own ? warmUps : otherRequests), { ...valid, atOnce });
+  for (const side of sides)
+    await postAll(side, sign(side.name === own ? warmUps : otherRequests), { ...valid, atOnce });
   const what = `/verify of valid payments, ${atOnce} at a time`;
   const rounds = await compareSides(surroundings, { ...valid, what, atOnce, requests, sign });
   const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");

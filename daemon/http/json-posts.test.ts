@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { MemoryBudget } from "../memory/memory-budget.ts";
+import { createMask } from "../secrets/mask.ts";
+import { generousMs, until } from "../testing/until.ts";
+import { createApp } from "./app.ts";
+import { createJsonPosts } from "./json-posts.ts";
+import { listenHttp, type HttpListener } from "./listener.ts";
+
+const metrics = new Registry();
+const lines: string[] = [];
+const gone = Promise.withResolvers<void>();
+let listener: HttpListener;
+
+beforeAll(async () => {
+  const log = pino(new PassThrough().on("data", (line: Buffer) => lines.push(line.toString())));
+  const mask = createMask();
+  mask.hide("http://operator:a-long-password@node.example/");
+  const limits = { bodyLimitBytes: 16 };
+  const servePost = createJsonPosts(
+    {
+      "/echo": async (post) => ({
+        status: 200,
+        body: { echo: await post.readText() },
+        headers: { "X-Own": "1" },
+      }),
+      "/unread": async () => ({ status: 401, body: { error: "no: a-long-password" } }),
+      "/broken": async () => {
+        throw new Error("a private detail");
+      },
+      "/slow": async ({ signal }) => {
+        signal.addEventListener("abort", () => gone.resolve());
+        await gone.promise;
+        return { status: 200, body: {} };
+      },
+    },
+    limits,
+    { log, metrics, mask, memory: new MemoryBudget({ totalBytes: 1e6, addressBytes: 1e6, connectionBytes: 1e6 }) },
+  );
+  const app = createApp(limits, { log, metrics });
+  listener = await listenHttp(app, {
+    host: "127.0.0.1",
+    port: 0,
+    setting: "PORT",
+    requestTimeoutMs: 5_000,
+    servePost,
+  });
+});
+afterAll(() => listener?.[Symbol.asyncDispose]());
+
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(`${listener.url}${path}`, { method: "POST", body, headers });
+
+/** Sends pieces of a request as they are, and gives what comes back until the connection is closed. */
+async function exchange(...pieces: readonly string[]): Promise<string> {
+  const socket = connect(listener.port, "127.0.0.1");
+  await once(socket, "connect");
+  for (const piece of pieces) socket.write(piece);
+  return text(socket);
+}
+
+test("a body is read as text, and the response has the request's id and a length", async () => {
+  const response = await post("/echo?query", "ü1", { "X-Request-Id": "r-1" });
+  expect([response.status, await response.json()]).toEqual([200, { echo: "ü1" }]);
+  const headers = ["X-Request-Id", "X-Own", "Content-Type", "Content-Length"].map((name) => response.headers.get(name));
+  expect(headers).toEqual(["r-1", "1", "application/json", "14"]);
+  const other = await post("/echo", "", { "X-Request-Id": "not one" });
+  expect(other.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test("a body over the limit is answered 413, by its length or as it arrives, and the connection is kept", async () => {
+  for (const path of ["/echo", "/unread"]) expect((await post(path, "x".repeat(17))).status).toBe(413);
+  const head = "POST /echo HTTP/1.1\r\nHost: a\r\n";
+  const chunk = `10\r\n${"x".repeat(16)}\r\n`;
+  const answers = await exchange(
+    `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`,
+    `${head}Content-Length: 1\r\nConnection: close\r\n\r\n1`,
+  );
+  expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*body larger than 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
+});
+
+test("an unread body that does not end is drained for a while, and then its connection is closed", async () => {
+  const answer = await exchange("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12");
+  expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close[^]*\{"error":"no: \[masked\]"\}$/);
+});
+
+test("what goes wrong inside is logged and hidden, and the request's id is given", async () => {
+  const response = await post("/broken", "1", { "X-Request-Id": "r-2" });
+  expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-2" }]);
+  expect(lines.join("")).toMatch(/"event":"request-failed"[^]*a private detail/);
+});
+
+test("a client that goes in the middle of its request is counted as its own fault, one that goes later is noticed", async () => {
+  const logged = lines.length;
+  const leaveDuring = async (request: string) => {
+    const asked = once(listener.server, "request");
+    const socket = connect(listener.port, "127.0.0.1");
+    socket.write(request);
+    await asked;
+    socket.destroy();
+  };
+  await leaveDuring("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
+  const counted = 'method="POST",route="/echo",status="400"} 1';
+  await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(counted));
+  await leaveDuring("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+  await gone.promise;
+  expect(lines).toHaveLength(logged);
+});
+
+test("everything else goes to the application", async () => {
+  expect((await fetch(`${listener.url}/echo`)).status).toBe(404);
+  expect(await (await post("/echo/more", "1")).json()).toEqual({ error: "no such route: POST /echo/more" });
+});
