@@ -1,7 +1,7 @@
 import * as AbiFunction from "ox/AbiFunction";
-import * as Hash from "ox/Hash";
 import { canonicalContracts } from "./contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
+import { keccak256 } from "./keccak.ts";
 
 /** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
@@ -46,11 +46,11 @@ function hashPermitType(scheme: Permit2Scheme): Word {
 }
 
 function hashText(text: string): Word {
-  return Hash.keccak256(Buffer.from(text), { as: "Hex" }).slice(2);
+  return keccak256(Buffer.from(text)).toString("hex");
 }
 
 function hashWords(...words: readonly Word[]): Word {
-  return Hash.keccak256(Buffer.from(words.join(""), "hex"), { as: "Hex" }).slice(2);
+  return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
 }
 
 /** Computes the hash that the payer signs (EIP-712, Permit2's `PermitWitnessTransferFrom`). It identifies the payment on its chain. */
@@ -71,7 +71,7 @@ export function computePermitDigest(permit: Permit, chainId: number): Uint8Array
     encodeInteger(deadline),
     hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
   );
-  return Hash.keccak256(Buffer.from(`1901${domain}${struct}`, "hex"));
+  return keccak256(Buffer.from(`1901${domain}${struct}`, "hex"));
 }
 
 function getScheme({ facilitator }: Permit): Permit2Scheme {

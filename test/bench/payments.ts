@@ -7,6 +7,7 @@ import { formatVerdicts, judge, print } from "./gateway/table.ts";
 import type { Measurement } from "./measurement.ts";
 import { memoryLines } from "./payments/memory.ts";
 import { automineLines, blockLines, setBlockTime } from "./payments/settlements.ts";
+import { measureSales } from "./payments/sales.ts";
 import { startOwn, startReference, startX402Rs } from "./payments/sides.ts";
 import type { PaymentLines } from "./payments/surroundings.ts";
 import { verificationLines } from "./payments/verifications.ts";
@@ -17,7 +18,13 @@ import { describeLoad, saveResults } from "./save-results.ts";
  * anvil, in turn. `--rounds` of each line; `--only` some lines, separated by semicolons; `--memory` seconds in which our memory is watched;
  * `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` on what else the machine did.
  */
-const suites: readonly PaymentLines[] = [verificationLines, automineLines, blockLines, memoryLines];
+const suites: readonly PaymentLines[] = [
+  verificationLines,
+  automineLines,
+  blockLines,
+  memoryLines,
+  { name: "sales", measure: ({ rounds }) => measureSales({ rounds, sales: 1_500, atOnce: 64 }) },
+];
 
 const { values } = parseArgs({
   options: {
