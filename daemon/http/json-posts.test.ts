@@ -64,6 +64,15 @@ async function exchange(...pieces: readonly string[]): Promise<string> {
   return text(socket);
 }
 
+/** Sends the start of a request, and leaves once it has arrived. */
+async function leaveDuring(request: string): Promise<void> {
+  const asked = once(listener.server, "request");
+  const socket = connect(listener.port, "127.0.0.1");
+  socket.write(request);
+  await asked;
+  socket.destroy();
+}
+
 test("a body is read as text, and the response has the request's id and a length", async () => {
   const response = await post("/echo?query", "ü1", { "X-Request-Id": "r-1" });
   expect([response.status, await response.json()]).toEqual([200, { echo: "ü1" }]);
@@ -97,13 +106,6 @@ test("what goes wrong inside is logged and hidden, and the request's id is given
 
 test("a client that goes in the middle of its request is counted as its own fault, one that goes later is noticed", async () => {
   const logged = lines.length;
-  const leaveDuring = async (request: string) => {
-    const asked = once(listener.server, "request");
-    const socket = connect(listener.port, "127.0.0.1");
-    socket.write(request);
-    await asked;
-    socket.destroy();
-  };
   await leaveDuring("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
   const counted = 'method="POST",route="/echo",status="400"} 1';
   await until("the request is counted", generousMs, async () => (await metrics.metrics()).includes(counted));

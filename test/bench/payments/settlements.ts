@@ -1,8 +1,15 @@
 import type { PaymentChain } from "../../support/payments/payment-chain.ts";
 import type { Figure } from "../gateway/table.ts";
-import { own, type Side } from "./sides.ts";
+import { own } from "./sides.ts";
 import { signBodies } from "./signed-bodies.ts";
-import { compareSides, compareToSide, findLeastGood, type PaymentLines, type Surroundings } from "./surroundings.ts";
+import {
+  compareSides,
+  compareToSide,
+  findLeastGood,
+  type PaymentLines,
+  type RoundLoad,
+  type Surroundings,
+} from "./surroundings.ts";
 
 const settle = { path: "/settle", field: "success", good: true } as const;
 
@@ -11,8 +18,12 @@ export const automineLines: PaymentLines = {
   name: "settle, automine",
   measure: async (surroundings) => {
     await setBlockTime(surroundings.chain, "automine");
-    const requests = ({ name }: Side) => (name === own ? 1_024 : 160);
-    return measureSettlements(surroundings, { chain: "automine", atOnce: 32, requests, least: 5 });
+    return measureSettlements(surroundings, {
+      chain: "automine",
+      atOnce: 32,
+      requests: { ours: 1_024, others: 160 },
+      least: 5,
+    });
   },
 };
 
@@ -21,14 +32,18 @@ export const blockLines: PaymentLines = {
   name: "settle, 1 s blocks",
   measure: async (surroundings) => {
     await setBlockTime(surroundings.chain, 1);
-    const requests = ({ name }: Side) => (name === own ? 2_000 : 500);
-    return measureSettlements(surroundings, { chain: "1 s blocks", atOnce: 500, requests, least: 10 });
+    return measureSettlements(surroundings, {
+      chain: "1 s blocks",
+      atOnce: 500,
+      requests: { ours: 2_000, others: 500 },
+      least: 10,
+    });
   },
 };
 
 async function measureSettlements(
   surroundings: Surroundings,
-  load: Readonly<{ chain: string; atOnce: number; requests: (side: Side) => number; least: number }>,
+  load: Readonly<{ chain: string; atOnce: number; requests: RoundLoad["requests"]; least: number }>,
 ): Promise<readonly Figure[]> {
   const { atOnce, requests, least } = load;
   const what = `/settle, ${load.chain}, ${atOnce} at a time`;

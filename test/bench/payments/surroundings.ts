@@ -26,7 +26,7 @@ export type RoundLoad = Operation &
   Readonly<{
     what: string;
     atOnce: number;
-    requests: (side: Side) => number;
+    requests: Readonly<{ ours: number; others: number }>;
     sign: (count: number) => readonly string[];
   }>;
 
@@ -41,7 +41,11 @@ export async function compareSides(
   const measured = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round += 1) {
     for (const side of sides) {
-      const result = await postAll(side, load.sign(load.requests(side)), load);
+      const result = await postAll(
+        side,
+        load.sign(side.name === own ? load.requests.ours : load.requests.others),
+        load,
+      );
       measured.set(side.name, [...(measured.get(side.name) ?? []), result]);
     }
   }

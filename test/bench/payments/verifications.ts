@@ -1,7 +1,7 @@
 import { startRpcTap } from "../../support/facilitator/rpc-tap.ts";
 import { print, type Figure } from "../gateway/table.ts";
 import { postAll } from "./load.ts";
-import { own, startOwn, type Side } from "./sides.ts";
+import { own, startOwn } from "./sides.ts";
 import { signBodies, spoilBodies } from "./signed-bodies.ts";
 import { compareSides, compareToSide, findMedian, type PaymentLines, type Surroundings } from "./surroundings.ts";
 
@@ -24,7 +24,7 @@ export const verificationLines: PaymentLines = {
 async function measureValid(surroundings: Surroundings): Promise<readonly Figure[]> {
   const { sides, place } = surroundings;
   const sign = (count: number) => signBodies(place.token, count);
-  const requests = ({ name }: Side) => (name === own ? ownRequests : otherRequests);
+  const requests = { ours: ownRequests, others: otherRequests };
   for (const side of sides)
     await postAll(side, sign(side.name === own ? warmUps : otherRequests), { ...valid, atOnce });
   const what = `/verify of valid payments, ${atOnce} at a time`;
@@ -49,7 +49,7 @@ async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<r
   await using side = await startOwn({ ...place, rpcUrl: tap.url });
   const sign = (count: number) => spoilBodies(signBodies(place.token, count));
   const what = `/verify of invalid payments, ${atOnce} at a time`;
-  const load = { ...invalid, what, atOnce, requests: () => 2 * ownRequests, sign };
+  const load = { ...invalid, what, atOnce, requests: { ours: 2 * ownRequests, others: 0 }, sign };
   await postAll(side, sign(warmUps), load);
   const called = countPaymentCalls(tap.counts);
   const measured = (await compareSides({ sides: [side], rounds }, load)).get(own) ?? [];
