@@ -33,6 +33,7 @@ export function printSettingsReference(definitions: readonly SettingsDefinition[
     "Where an entry does not list the accepted values, the name does: `…Ms` milliseconds from 1 to 86400000, `…Seconds` seconds from 1 to 86400,",
     "`…Bytes` 1 or more, `port` 0 to 65535 (0: any free port), `host` an address or host name to listen on, `…Url` an http:// or https:// URL,",
     "`…Path` and `…Directory` a file system path; with a default of `true` or `false` either, with another number any whole number from 1.",
+    "A range is in the unit of the name; only a `…Ratio` takes fractions.",
     "",
     ...definitions.flatMap((definition, at) => formatService(definition, definitions.slice(0, at), definitions)),
   ].join("\n");
@@ -103,9 +104,14 @@ function formatSetting(leaf: SettingsLeaf): readonly string[] {
         : ""
       : ` (\`${leaf.default}\`)`;
   const isUsual = usual.some(([end, expected]) => end.test(key) && expected === leaf.expected);
-  const notes = [isUsual ? "" : leaf.expected, leaf.secret ? "secret" : ""].filter((note) => note !== "");
+  const notes = [isUsual ? "" : shortenRange(leaf.expected), leaf.secret ? "secret" : ""].filter((note) => note !== "");
   const accepted = notes.length === 0 ? "" : ` *${escape(notes.join("; "))}*`;
   return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${accepted}`);
+}
+
+/** Leaves out what the key says of a range: the unit, and that it is a number. */
+function shortenRange(expected: string): string {
+  return expected.replace(/^(?:\w+(?: \w+)?, )?a (?:whole |port )?number (?:of bytes )?(?=from )/, "");
 }
 
 /** Escapes characters that would start an element or emphasis. */

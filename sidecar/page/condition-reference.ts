@@ -27,10 +27,13 @@ function formatSection(
   type: ConditionType,
   { True: right, False: wrong, Unknown: unknown }: Reasons,
 ): readonly string[] {
-  const items = wrong.flatMap((reason) => {
-    const runbook = findRunbook({ type, reason } as Condition);
-    return wrapLines(`- [\`${reason}\`](runbooks/${runbook}): ${formatAdvice(type, reason)}`);
-  });
+  const advised = wrong.map((reason) => ({
+    link: `[\`${reason}\`](runbooks/${findRunbook({ type, reason } as Condition)})`,
+    advice: formatAdvice(type, reason),
+  }));
+  const items = [...Map.groupBy(advised, ({ advice }) => advice)].flatMap(([advice, some]) =>
+    wrapLines(`- ${some.map(({ link }) => link).join(", ")}: ${advice}`),
+  );
   return [
     `## ${type}`,
     "",

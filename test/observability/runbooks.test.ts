@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { observabilityKeys } from "#infra/config/observability-keys.ts";
 import { nameRunbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
@@ -27,13 +29,19 @@ const commands = new Set(
     .map((path) => readFileSync(join(root, path), "utf8"))
     .flatMap((text) => [...text.matchAll(/new Command\("([\w-]+)"\)/g)].map(([, name]) => name)),
 );
-const watchers = readFileSync(join(root, "docs/observability.md"), "utf8");
+/** Keys of a stack's own monitoring, at any depth, with their defaults. */
+const stackKeys = new Map(
+  listProperties(
+    "observability",
+    z.toJSONSchema(observabilityKeys.observability, { io: "input", unrepresentable: "any" }),
+  ),
+);
 /** Paths that a service's listener for operators, the sidecar's, or Prometheus and the Alertmanager answer. */
 const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status", "/api"]);
 const metric = (name: string) => name in metricCatalogue || recorded.has(name);
 const queries = (text: string) =>
   [...text.matchAll(/^```promql\n([^]*?)^```$/gm)].flatMap(([, block = ""]) => block.trimEnd().split("\n"));
-const isListenedAt = (port: string) => defaults.has(port) || watchers.includes(`| \`${port}\` `);
+const isListenedAt = (port: string) => defaults.has(port) || [...stackKeys.values()].includes(Number(port));
 const quoted = (text: string) =>
   [...text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
@@ -74,7 +82,7 @@ describe("the runbooks", () => {
       if (/^Gatehouse[A-Z]/.test(word)) return !alerts.some(({ name }) => name === word);
       if (/^[A-Z][A-Za-z]+$/.test(word)) return !words.has(word);
       if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") {
-        return !allKeys.has(word) && !watchers.includes(`| \`${word}\` `);
+        return !allKeys.has(word) && !stackKeys.has(word);
       }
       return false;
     });
@@ -110,3 +118,11 @@ describe("the runbooks", () => {
     expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 });
+
+function listProperties(key: string, schema: object): readonly (readonly [key: string, fallback: unknown])[] {
+  const inner = "properties" in schema ? Object.entries(schema.properties as Record<string, object>) : [];
+  return [
+    [key, "default" in schema ? schema.default : undefined],
+    ...inner.flatMap(([name, one]) => listProperties(`${key}.${name}`, one)),
+  ];
+}
