@@ -97,7 +97,7 @@ async function serve(
     return requirePayment(route, url(), reason);
   };
   const header = isHead ? undefined : c.req.header("PAYMENT-SIGNATURE");
-  if (header === undefined && find() !== undefined && serving.settlesNothing()) return answerUnsettled();
+  if (header === undefined && isUnsettled(find(), serving)) return answerUnsettled();
   if (header === undefined)
     return refuse("unpaid", `PAYMENT-SIGNATURE header is required${isHead ? ", with GET" : ""}`);
   const reading = readPayment(header, options.schemes);
@@ -124,6 +124,11 @@ async function serve(
   const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory };
   if (route === undefined) return collect(c, { ...sent, target, key: `${method} ${path}` }, options, serving);
   return buy(c, { ...sent, route, target, url: url(), body }, options, serving);
+}
+
+/** Returns whether a route is sold, and no payment for it could be settled now. */
+function isUnsettled(route: Route | undefined, { settlesNothing }: Serving): boolean {
+  return route !== undefined && (route.accepts.length === 0 || settlesNothing());
 }
 
 function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidRoutesOptions): boolean {

@@ -12,6 +12,7 @@ import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
+import { completeRoutes } from "./facilitators/completed-offers.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { addPaidRoutes } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
@@ -81,7 +82,13 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   addPaidRoutes(
     app,
-    { routes, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
+    {
+      routes: completeRoutes(routes, facilitation.supported),
+      publicUrl: settings.publicUrl,
+      ...settings.listen,
+      ...settings.payment,
+      client,
+    },
     {
       settlesNothing: facilitation.settlesNothing,
       findClaim: createClaimSearch(ledger),

@@ -1,5 +1,6 @@
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
+import { reason } from "#x402/reason.ts";
 import { offeredIdentifier } from "#x402/payment-identifier.ts";
 import { formatSpendControls } from "./spend-controls.ts";
 import type { Route } from "./routes/route.ts";
@@ -21,6 +22,7 @@ const recoveryRetryAfterSeconds = "3";
  * |---|---|
  * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing |
  * | rejected, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE if settlement rejected it |
+ * | Permit2 not approved by the payer | 412, PAYMENT-REQUIRED |
  * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, payment remains valid |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
  * | same payment in progress | 409, Retry-After |
@@ -116,14 +118,14 @@ export function requirePayment(
       ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
     },
     accepts: [...route.accepts],
-    extensions: offeredIdentifier,
+    extensions: route.extensions === undefined ? offeredIdentifier : { ...offeredIdentifier, ...route.extensions },
   };
   const body = {
     error,
     ...(message === undefined ? {} : { message }),
     spendControls: formatSpendControls(route.accepts.slice(0, 1)),
   };
-  return answerBody(402, body, {
+  return answerBody(error === reason.permit2Allowance ? 412 : 402, body, {
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
   });

@@ -16,6 +16,7 @@ import {
 import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
 import { formatSignature, parseSignature, signCall, type SignedPayment } from "./signed-payment.ts";
+import { sponsoringExtension } from "./sponsored-approval.ts";
 import type { Terms } from "./terms.ts";
 
 /** Permit2 payment of a scheme with its terms; the required amount is what is moved. */
@@ -136,10 +137,10 @@ function readApproval(
   extensions: Readonly<Record<string, unknown>>,
   permit: Permit,
 ): SponsoredApproval | Refusal | undefined {
-  const sent = extensions["eip2612GasSponsoring"];
+  const sent = extensions[sponsoringExtension];
   // A buyer may echo the offer's extension without an approval.
   if (!z.object({ info: z.object({ signature: z.string() }) }).safeParse(sent).success) return undefined;
-  const { info } = parsePart(approvalExtension, sent, `${paths.payment}.extensions.eip2612GasSponsoring`);
+  const { info } = parsePart(approvalExtension, sent, `${paths.payment}.extensions.${sponsoringExtension}`);
   const signature = parseSignature(info.signature);
   if (signature === undefined)
     return { reason: reason.approvalFormat, message: "the approval's signature is not one of 65 bytes." };

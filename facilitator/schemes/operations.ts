@@ -1,5 +1,6 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
+import { sponsoringExtension } from "#x402/sponsored-approval.ts";
 import { buildSettleResponse, buildVerifyResponse } from "#x402/answer.ts";
 import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -75,7 +76,7 @@ export function createOperations(
       const kinds = schemes.flatMap(({ scheme, settling }) =>
         settling.kinds({ contracts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
       );
-      const extensions = contracts.has(permit2Address.toLowerCase()) ? ["eip2612GasSponsoring"] : [];
+      const extensions = contracts.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
       const signers = { "eip155:*": [signer] };
       return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions, signers, assets };
     },

@@ -23,8 +23,8 @@ export type ClaimLedger = Readonly<{
   acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
   /** Gives up ownership of the claim. */
   disown(key: ClaimKey): Promise<void>;
-  /** working → settling, with the upstream's response. */
-  settling(key: ClaimKey, response: SoldResponse): Promise<void>;
+  /** working → settling, with the upstream's response and the amount to settle. */
+  settling(key: ClaimKey, response: SoldResponse, amount: string): Promise<void>;
   /** settling → settling, with the pending transaction. */
   pending(key: ClaimKey, settlement: SettleResponse): Promise<void>;
   /** settling → settled. */
@@ -95,8 +95,8 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     async disown(key) {
       await store.change(sql.disown, mine(key));
     },
-    settling: (key, { status, headers, body }) =>
-      move("settling", sql.settling, [...mine(key), status, JSON.stringify(headers), body, clock()]),
+    settling: (key, { status, headers, body }, amount) =>
+      move("settling", sql.settling, [...mine(key), status, JSON.stringify(headers), body, clock(), amount]),
     pending: (key, settlement) => move("pending", sql.pending, [...mine(key), JSON.stringify(settlement), clock()]),
     settled: (key, settlement) => move("settled", sql.settled, [...mine(key), JSON.stringify(settlement), clock()]),
     delivered: (key) => move("delivered", sql.delivered, [...mine(key), clock()], store.changeUnsynced),
@@ -170,7 +170,7 @@ function buildClaimSql(nowMs: string) {
     acquire: `UPDATE claims SET owner = $5
       WHERE ${byKey} AND (state <> 'delivered' OR status IS NOT NULL) AND (owner = $5 OR ${free("$6")}) RETURNING *`,
     disown: `UPDATE claims SET owner = NULL WHERE ${mine}`,
-    settling: `UPDATE claims SET state = 'settling', status = $6, headers = $7, body = $8, updated_at_ms = $9
+    settling: `UPDATE claims SET state = 'settling', status = $6, headers = $7, body = $8, updated_at_ms = $9, amount = $10
       WHERE ${mine} AND state = 'working'`,
     pending: `UPDATE claims SET settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
     settled: `UPDATE claims SET state = 'settled', settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,

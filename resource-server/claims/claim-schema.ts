@@ -7,6 +7,9 @@ import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment
 const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
    CREATE UNIQUE INDEX claims_by_identifier ON claims (payer, identifier) WHERE identifier IS NOT NULL`;
 
+/** Amount to settle, if it was less than the offer's maximum. */
+const addAmount = "ALTER TABLE claims ADD COLUMN amount TEXT";
+
 /**
  * SQLite tables of the ledger; append-only. `body` (the purchased response) and `payload` (with a signature) are retained only while
  * needed. `owner` is the process that works on a claim or delivers it; `claim_owner` lists the live processes.
@@ -40,6 +43,7 @@ export const sqliteClaimMigrations: Migrations = [
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
   addIdentifier,
+  addAmount,
 ];
 
 /** The same tables in PostgreSQL; append-only. */
@@ -72,6 +76,7 @@ export const postgresClaimMigrations: Migrations = [
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
   addIdentifier,
+  addAmount,
 ];
 
 const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });
@@ -90,12 +95,13 @@ const row = keyColumns.extend({
   body: z.instanceof(Uint8Array<ArrayBuffer>).nullable(),
   settlement: z.string().nullable(),
   holder: z.string().nullable(),
+  amount: z.string().nullable(),
 });
 
 /** Columns of table `claims` that {@link readFoundClaim} reads. */
 export const foundClaimColumns =
   "network, asset, payer, nonce, state, route, fingerprint, digest, payload, requirements, idempotency_key, valid_before, " +
-  "settlement, holder, coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response";
+  "settlement, holder, amount, coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response";
 
 const foundRow = row
   .omit({ status: true, headers: true, body: true })
@@ -123,14 +129,16 @@ function withoutResponse(
   found: Omit<z.output<typeof foundRow>, "response_bytes" | "has_response">,
 ): Omit<PaymentClaim, "response"> {
   const { network, asset, payer, nonce, state, route, fingerprint, digest, ...columns } = found;
+  const requirements = JSON.parse(columns.requirements) as PaymentRequirements;
   return {
     key: { network, asset, payer, nonce },
     state,
+    amount: columns.amount ?? requirements.amount,
     route,
     fingerprint,
     digest,
     payload: columns.payload === null ? undefined : (JSON.parse(columns.payload) as PaymentPayload),
-    requirements: JSON.parse(columns.requirements) as PaymentRequirements,
+    requirements,
     idempotencyKey: columns.idempotency_key,
     validBefore: columns.valid_before,
     holder: columns.holder ?? undefined,

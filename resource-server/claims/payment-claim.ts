@@ -79,6 +79,8 @@ export function nameHolder(payload: PaymentPayload, client: string): string {
 export type PaymentClaim = Readonly<
   Omit<NewClaim, "payload" | "identifier"> & {
     state: ClaimState;
+    /** Amount to settle, in the token's smallest units: the offer's, or what was used of its maximum. */
+    amount: string;
     /** Retained until delivery. */
     payload: PaymentPayload | undefined;
     /** Retained from `settling` until the payment has expired, or the limit of retained responses is reached. */

@@ -14,7 +14,7 @@ it("keeps responses within the limit: of delivered ones the newest, and no room 
     const { key, ...claim } = createClaim(nonce);
     const own = { ...key, payer };
     await ledger.claim({ ...claim, key: own });
-    await ledger.settling(own, response);
+    await ledger.settling(own, response, "10000");
     await ledger.settled(own, settledResponse);
     await (isDelivered ? ledger.delivered(own) : ledger.disown(own));
     now += 1_000;

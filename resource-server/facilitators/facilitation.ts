@@ -29,6 +29,8 @@ export type Facilitation = AsyncDisposable &
     ): Promise<SettleResponse>;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
+    /** Returns the kinds of payment and the extensions that it listed last. */
+    supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it is known to settle none of the current offers; no client should sign a payment then. */
     settlesNothing(): boolean;
   }>;
@@ -154,7 +156,10 @@ export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 
 /** Relevant fields of a facilitator's response to `/supported`. */
 export const supportedResponse = z.object({
-  kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
+  kinds: z.array(
+    z.object({ x402Version: z.number(), scheme: z.string(), network: z.string(), extra: extra.catch(undefined) }),
+  ),
+  extensions: z.array(z.string()).catch([]).default([]),
   error: text,
   assets: z.array(settledAsset).optional().catch(undefined),
 });

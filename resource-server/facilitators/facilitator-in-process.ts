@@ -13,7 +13,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { computeResponseTimeMs } from "../drain-time.ts";
-import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
+import { supportedResponse, FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
@@ -74,6 +74,7 @@ export async function createFacilitatorInProcess(
   return {
     ...callInProcess(facilitator),
     readiness,
+    supported: () => supportedResponse.parse(facilitator.supported()),
     settlesNothing: () => (facilitator.shortage() ?? decimals()) !== undefined,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };

@@ -116,6 +116,7 @@ export function createFacilitatorOverHttp(
       }),
     readiness: watch.readiness,
     settlesNothing: watch.settlesNothing,
+    supported: watch.supported,
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
 }

@@ -9,7 +9,7 @@ const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
 /** Tracks whether a facilitator is usable, without calling it on each request. */
-export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing">;
+export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported">;
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the schemes on the network, and accepts the terms of the current
@@ -31,10 +31,12 @@ export function watchFacilitator(
   let state: ReadinessCheck = { ok: false, message: "not asked yet" };
   const followed = rememberFitness();
   let settlesNothing = false;
+  let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
 
   async function look(): Promise<ReadinessCheck> {
     try {
       const answer = await supported();
+      listed = answer;
       const { kinds, error } = answer;
       const settled = kinds.filter((kind) => kind.x402Version === 2 && kind.network === network);
       const missing = schemes.filter((name) => settled.every(({ scheme }) => scheme !== name));
@@ -69,6 +71,7 @@ export function watchFacilitator(
   return {
     readiness: () => state,
     settlesNothing: () => settlesNothing,
+    supported: () => listed,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await watching;

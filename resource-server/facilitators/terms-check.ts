@@ -1,8 +1,9 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import { completeOffer } from "./completed-offers.ts";
 import { tokenDecimals } from "#x402/price.ts";
 import { reason } from "#x402/reason.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import type { Facilitation, SettledAsset } from "./facilitation.ts";
+import type { Facilitation, SettledAsset, SupportedKinds } from "./facilitation.ts";
 
 /** Reasons to reject a payment because of the seller's terms, whoever signs it. */
 const ofTerms = new Set<string | undefined>([
@@ -35,12 +36,13 @@ export type RejectedTerms = Readonly<{ message: string; areAll: boolean }>;
 export function createTermsCheck(
   offers: () => readonly PaymentRequirements[],
   { verify }: Pick<Facilitation, "verify">,
-): (supported: SettledAssets) => Promise<RejectedTerms | undefined> {
+): (supported: SettledAssets & Pick<SupportedKinds, "kinds">) => Promise<RejectedTerms | undefined> {
   let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
   return async (supported) => {
     const decimals = explainDecimals(supported, offers());
     if (decimals !== undefined) return { message: decimals, areAll: true };
-    const byPayee = Map.groupBy(offers(), ({ payTo }) => payTo);
+    const payable = offers().flatMap((offer) => completeOffer(offer, supported.kinds) ?? []);
+    const byPayee = Map.groupBy(payable, ({ payTo }) => payTo);
     const checked = [...byPayee.values()]
       .slice(0, payeesMax)
       .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));

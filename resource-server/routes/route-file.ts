@@ -23,6 +23,7 @@ const offerBy = (schemes: readonly string[]) =>
   z.strictObject({
     scheme: z.literal([...schemes]),
     price: z.string(),
+    assetTransferMethod: z.literal(["eip3009", "permit2"]).optional(),
     network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
     payTo: address.optional(),
   });

@@ -47,6 +47,8 @@ function findOfferProblems(offer: RouteOffer, network: string): string[] {
   if (offer.network !== network) {
     problems.push(`network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id).`);
   }
+  if (offer.assetTransferMethod !== undefined && offer.scheme !== "exact")
+    problems.push(`assetTransferMethod: scheme "${offer.scheme}" has its own; remove it.`);
   try {
     convertPriceToAmount(offer.price);
   } catch (error) {

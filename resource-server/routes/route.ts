@@ -14,6 +14,8 @@ export type Route = Readonly<{
   /** Matched exactly, byte for byte. */
   path: string;
   accepts: readonly PaymentRequirements[];
+  /** Extensions of x402 that its offers have beyond the usual. */
+  extensions?: Readonly<Record<string, unknown>> | undefined;
   description: string | undefined;
   mimeType: string | undefined;
   /** URL to which a paid request is forwarded; a route has either this or `token`. */

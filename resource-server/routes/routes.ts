@@ -36,7 +36,7 @@ async function buildRoute(key: string, entry: RouteFile[string], options: Requir
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
       const selling = options.schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
-      const { amount, asset, extra } = await selling.quote(offer.price, options.token);
+      const { amount, asset, extra } = await selling.quote(offer.price, options.token, offer.assetTransferMethod);
       return {
         scheme: offer.scheme,
         network: options.token.network,

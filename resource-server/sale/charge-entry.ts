@@ -5,7 +5,7 @@ import type { PaymentClaim } from "../claims/payment-claim.ts";
 
 /** Builds the audit entry of a payment charged for a response. */
 export function describeCharge(
-  { key, route, requirements: { payTo, amount } }: PaymentClaim,
+  { key, route, amount, requirements: { payTo } }: PaymentClaim,
   { transaction }: SettleResponse,
 ): AuditEntry {
   return {

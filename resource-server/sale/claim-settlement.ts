@@ -24,7 +24,8 @@ export async function settleClaim(
   request?: RequestTrace,
 ): Promise<SettleResponse | FacilitationError> {
   try {
-    const answer = await facilitation.settle(payment, claim.requirements, claim.idempotencyKey, request);
+    const requirements = { ...claim.requirements, amount: claim.amount };
+    const answer = await facilitation.settle(payment, requirements, claim.idempotencyKey, request);
     const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
     const isFault = readSettleState(answer) === "pending" && answer.errorReason !== reason.pending;
     return isFault ? buildPendingSettlement(claim, answer.transaction) : settlement;

@@ -62,7 +62,7 @@ export function createPaymentMetrics({
   for (const gauge of [inFlight, claims]) registry.registerMetric(gauge);
   return {
     count: (route, outcome) => requests.inc({ route: route.key, outcome }),
-    charge: ({ route, requirements }) => charged.inc({ route }, Number(requirements.amount)),
+    charge: ({ route, amount }) => charged.inc({ route }, Number(amount)),
     async timeUpstream(route, work) {
       const end = upstream.startTimer({ route: route.key });
       const result = await work();

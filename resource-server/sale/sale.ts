@@ -22,6 +22,7 @@ import { describeCharge } from "./charge-entry.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { createSoldOutcome } from "./sold-outcome.ts";
 import { resumeClaim, settleClaim } from "./claim-settlement.ts";
+import { readUsedAmount } from "./used-amount.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
@@ -163,8 +164,17 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
     if (result?.kind !== "resource") await ledger.release(key);
   }
   if (result.kind !== "resource") return result;
-  await ledger.settling(key, result.response);
-  const claim: PaymentClaim = { ...begun, state: "settling", response: result.response, settlement: undefined };
+  const amount = readUsedAmount(result.used, requirements);
+  if (amount === undefined) {
+    await ledger.release(key);
+    return {
+      kind: "failed",
+      status: 502,
+      message: "the upstream's Settlement-Overrides is not an amount of this offer",
+    };
+  }
+  await ledger.settling(key, result.response, amount);
+  const claim: PaymentClaim = { ...begun, state: "settling", amount, response: result.response, settlement: undefined };
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 

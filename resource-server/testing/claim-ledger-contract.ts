@@ -45,7 +45,7 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
     const states: string[] = [];
     const moves = [
       (ledger: ClaimLedger) => ledger.claim(claim),
-      (ledger: ClaimLedger) => ledger.settling(claim.key, response),
+      (ledger: ClaimLedger) => ledger.settling(claim.key, response, "10000"),
       (ledger: ClaimLedger) => ledger.pending(claim.key, pendingResponse),
       (ledger: ClaimLedger) => ledger.settled(claim.key, settledResponse),
       (ledger: ClaimLedger) => ledger.delivered(claim.key),
@@ -76,7 +76,7 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
     await ledger.claim(claim);
     await expect(ledger.settled(claim.key, settledResponse)).rejects.toThrow("can't become settled");
     await expect(ledger.delivered(claim.key)).rejects.toThrow("can't become delivered");
-    await ledger.settling(claim.key, response);
+    await ledger.settling(claim.key, response, "10000");
     await ledger.settled(claim.key, settledResponse);
     await expect(ledger.release(claim.key)).rejects.toThrow("can't become released");
   });
@@ -88,7 +88,7 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
     await using ledger = await (await place()).open(() => now);
     const claim = createClaim();
     await ledger.claim(claim);
-    await ledger.settling(claim.key, response);
+    await ledger.settling(claim.key, response, "10000");
     await ledger.settled(claim.key, settledResponse);
     await ledger.delivered(claim.key);
     expect(await ledger.find(claim.key)).toMatchObject({ payload: undefined, responseBytes: 3, hasResponse: true });
@@ -115,7 +115,7 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
     for (const nonce of ["0x01", "0x02", "0x03"]) {
       const { key, ...claim } = createClaim(nonce);
       await ledger.claim({ ...claim, key });
-      await ledger.settling(key, response);
+      await ledger.settling(key, response, "10000");
       await ledger.settled(key, settledResponse);
       if (nonce === "0x03") await ledger.disown(key);
       else await ledger.delivered(key);
@@ -139,7 +139,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.disown(claim.key);
-    await expect(ledger.settling(claim.key, response)).rejects.toThrow("no longer this process's");
+    await expect(ledger.settling(claim.key, response, "10000")).rejects.toThrow("no longer this process's");
     expect(await ledger.owned(10)).toEqual([]);
     expect(await ledger.acquire(claim.key)).toMatchObject({ state: "working" });
     expect(await ledger.owned(10)).toEqual([{ key: claim.key, isWorking: true }]);
@@ -151,7 +151,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
       await using gone = await open();
       await gone.claim(createClaim("0x01"));
       await gone.claim(createClaim("0x02"));
-      await gone.settling(createClaim("0x02").key, response);
+      await gone.settling(createClaim("0x02").key, response, "10000");
     }
     await using ledger = await open();
     expect((await ledger.unsettled(10)).map(({ key }) => key.nonce)).toEqual(["0x02"]);
@@ -164,7 +164,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
     await using ledger = await (await place()).open(() => now);
     const claim = createClaim();
     await ledger.claim(claim);
-    await ledger.settling(claim.key, response);
+    await ledger.settling(claim.key, response, "10000");
     expect(await ledger.forget(Number.MAX_SAFE_INTEGER)).toBe(0);
     await ledger.settled(claim.key, settledResponse);
     expect(await ledger.forget(now + 1)).toBe(0);

@@ -48,6 +48,7 @@ export function createFacilitationStub(): FacilitationStub {
     },
     readiness: () => ({ ok: true, message: "stub" }),
     settlesNothing: () => false,
+    supported: () => ({ kinds: [], extensions: [] }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }

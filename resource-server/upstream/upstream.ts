@@ -1,3 +1,4 @@
+import { usedAmountHeader } from "../sale/used-amount.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, type Body } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -21,13 +22,13 @@ export type PaidRequest = Readonly<{
 
 /**
  * Result of a forwarded request:
- * - `resource`: the purchased response (2xx);
+ * - `resource`: the purchased response (2xx), and what the upstream says that it used ({@link usedAmountHeader});
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing to sell; the client is not charged;
  * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.
  */
 export type UpstreamResult = Readonly<
-  | { kind: "resource"; response: SoldResponse }
+  | { kind: "resource"; response: SoldResponse; used?: string | undefined }
   | { kind: "declined"; response: SoldResponse }
   | { kind: "failed"; status: 502 | 503 | 504; message: string }
   | { kind: "busy" }
@@ -98,8 +99,9 @@ async function judgeResponse(
     if (given === null) headers.set("content-type", route.mimeType);
   }
   const body = await read(response.body);
+  const used = response.headers.get(usedAmountHeader) ?? undefined;
   const whole: SoldResponse = { status, headers: [...headers], body };
-  return sellable ? { kind: "resource", response: whole } : { kind: "declined", response: whole };
+  return sellable ? { kind: "resource", response: whole, used } : { kind: "declined", response: whole };
 }
 
 function buildUpstreamUrl(upstream: URL, target: string): URL {

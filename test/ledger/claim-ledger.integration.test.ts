@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)(
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
       const { key } = createClaim();
       expect(await second.acquire(key)).toMatchObject({ state: "working" });
-      await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() })).rejects.toThrow(
+      await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() }, "1")).rejects.toThrow(
         "no longer this process's",
       );
       await second.release(key);

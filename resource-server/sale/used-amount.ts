@@ -1,0 +1,49 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import { z } from "zod";
+import { convertPriceToAmount, PriceError } from "#x402/price.ts";
+import { schemes } from "#x402/schemes.ts";
+
+/** Header by which an upstream says what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
+export const usedAmountHeader = "settlement-overrides";
+
+const overrides = z
+  .string()
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue("not JSON");
+      return z.NEVER;
+    }
+  })
+  .pipe(z.object({ amount: z.string() }));
+
+const percent = /^(\d{1,3})(?:\.(\d{1,2}))?%$/;
+const units = /^\d{1,78}$/;
+
+/**
+ * Returns the amount to settle for an offer, in the token's smallest units: what the upstream's header says, in units, per cent of the
+ * maximum ("12.5%") or dollars ("$0.02"); all of it without a header, or if the offer has no maximum. Undefined when the header can't be
+ * read, or says more than the maximum.
+ */
+export function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
+  const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;
+  if (!isMax || header === undefined) return offer.amount;
+  const text = overrides.safeParse(header).data?.amount;
+  const amount = text === undefined ? undefined : convert(text, BigInt(offer.amount));
+  return amount === undefined || amount > BigInt(offer.amount) ? undefined : String(amount);
+}
+
+function convert(text: string, max: bigint): bigint | undefined {
+  const share = percent.exec(text);
+  if (share !== null) return (max * BigInt((share[1] ?? "") + (share[2] ?? "").padEnd(2, "0"))) / 10_000n;
+  if (units.test(text)) return BigInt(text);
+  if (!text.startsWith("$")) return undefined;
+  if (/^\$0+(\.0+)?$/.test(text)) return 0n;
+  try {
+    return BigInt(convertPriceToAmount(text));
+  } catch (error) {
+    if (error instanceof PriceError) return undefined;
+    throw error;
+  }
+}

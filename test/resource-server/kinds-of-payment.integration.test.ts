@@ -1,0 +1,119 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { x402Client, wrapFetchWithPayment } from "@x402/fetch";
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  encodePaymentSignatureHeader,
+} from "@x402/core/http";
+import type { PaymentRequirements } from "@x402/core/types";
+import { ExactEvmScheme } from "@x402/evm/exact/client";
+import { UptoEvmScheme } from "@x402/evm/upto/client";
+import { createWalletClient, defineChain, encodeFunctionData, erc20Abi, http, maxUint256 } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { createTemporaryFolder, findUrl, openMarket, payee, payer, type Market } from "../support/payments/shop.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
+
+const resources = new AsyncDisposableStack();
+let market: Market;
+let shopUrl: string;
+
+beforeAll(async () => {
+  market = resources.use(await openMarket());
+  const folder = resources.use(await createTemporaryFolder());
+  const routesPath = join(folder.path, "kinds.json5");
+  const offer = { price: "0.02", network: "eip155:1672" };
+  const routes = {
+    "GET /metered": { accepts: { ...offer, scheme: "upto" }, upstream: market.upstream.url },
+    "GET /permit2": {
+      accepts: { ...offer, scheme: "exact", assetTransferMethod: "permit2" },
+      upstream: market.upstream.url,
+    },
+  };
+  await writeFile(routesPath, JSON.stringify(routes));
+  const shop = resources.use(await market.openShop(folder.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath }));
+  shopUrl = findUrl(shop);
+  await until(
+    "the seller knows its facilitator",
+    generousMs,
+    async () => (await fetch(`${shopUrl}/metered`)).status === 402,
+  );
+  const chain = defineChain({
+    id: 1672,
+    name: "test",
+    nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
+    rpcUrls: { default: { http: [market.chain.url] } },
+  });
+  const wallet = createWalletClient({ account: payer.account, chain, transport: http(market.chain.url) });
+  const args = [canonicalContracts.permit2.address, maxUint256] as const;
+  await wallet.sendTransaction({
+    to: market.chain.token,
+    data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }),
+  });
+});
+afterAll(() => resources.disposeAsync());
+
+const signer = (account = payer) => ({
+  address: account.address,
+  signTypedData: (message: never) => account.account.signTypedData(message),
+});
+/** The published buyer, with both schemes. */
+function buy(account = payer) {
+  const client = new x402Client()
+    .setSpendControls(false)
+    .register("eip155:*", new ExactEvmScheme(signer(account)))
+    .register("eip155:*", new UptoEvmScheme(signer(account)));
+  return wrapFetchWithPayment(fetch, client);
+}
+
+const settlementOf = (response: Response) =>
+  decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
+
+test.each([
+  ["1858", "1858", 1_858n],
+  ["12.5%", "2500", 2_500n],
+  ["$0.001", "1000", 1_000n],
+  [undefined, "20000", 20_000n],
+  ["0", "0", 0n],
+])("upto charges what the upstream says was used: %s", async (used, amount, paid) => {
+  market.upstream.behave(
+    "data",
+    used === undefined ? {} : { "Settlement-Overrides": JSON.stringify({ amount: used }) },
+  );
+  const before = await market.chain.balanceOf(payee.address);
+  const response = await buy()(`${shopUrl}/metered`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("Settlement-Overrides")).toBeNull();
+  expect(settlementOf(response)).toMatchObject({ success: true, amount });
+  expect((await market.chain.balanceOf(payee.address)) - before).toBe(paid);
+});
+
+test.each(["20001", "101%", "-1", "much"])(
+  "an upstream that used %s of 20000 sells nothing, and nothing is charged",
+  async (used) => {
+    market.upstream.behave("data", { "Settlement-Overrides": JSON.stringify({ amount: used }) });
+    const before = await market.chain.balanceOf(payee.address);
+    const response = await buy()(`${shopUrl}/metered`);
+    expect(response.status).toBe(502);
+    expect(await response.json()).toEqual({ error: expect.stringContaining("you were not charged") });
+    expect(await market.chain.balanceOf(payee.address)).toBe(before);
+  },
+);
+
+test("exact by Permit2 is sold, and a buyer who has not approved Permit2 gets 412 with the offers", async () => {
+  market.upstream.behave("data");
+  const response = await buy()(`${shopUrl}/permit2`);
+  expect([response.status, settlementOf(response).success]).toEqual([200, true]);
+  const unpaid = await fetch(`${shopUrl}/permit2`);
+  const { accepts, extensions } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  expect(extensions).toHaveProperty("eip2612GasSponsoring.info.version", "1");
+  const [accepted] = accepts as [PaymentRequirements];
+  const created = await new ExactEvmScheme(signer(testAccount(3))).createPaymentPayload(2, accepted);
+  const header = encodePaymentSignatureHeader({ accepted, ...created } as never);
+  const refused = await fetch(`${shopUrl}/permit2`, { headers: { "PAYMENT-SIGNATURE": header } });
+  expect(refused.status).toBe(412);
+  const { error } = decodePaymentRequiredHeader(refused.headers.get("PAYMENT-REQUIRED") ?? "");
+  expect(error).toBe("permit2_allowance_required");
+});
