@@ -1,4 +1,5 @@
-import { decimalsMax, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { decimalsMax } from "#x402/price.ts";
 
 /** Purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{

@@ -1,7 +1,8 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { formatAmount, decimalsMax, toUnits, type TokenAmount } from "#x402/money.ts";
+import { formatAmount, toUnits, type TokenAmount } from "#x402/money.ts";
+import { decimalsMax } from "#x402/price.ts";
 import type { TokenLocation } from "./token-reader.ts";
 
 /** Token that may be spent. Its decimals are never taken from the server being paid. */

@@ -1,5 +1,6 @@
 import { parseUnits } from "viem";
-import { formatAmount, decimalsMax, type TokenAmount } from "#x402/money.ts";
+import { formatAmount, type TokenAmount } from "#x402/money.ts";
+import { decimalsMax } from "#x402/price.ts";
 import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";

@@ -1,5 +1,5 @@
 import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
-import { decimalsMax } from "#x402/money.ts";
+import { decimalsMax } from "#x402/price.ts";
 
 /** Location of a token's contract. */
 export type TokenLocation = Readonly<{

@@ -50,6 +50,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const { ledger } = claims;
   const facilitating = { fetch, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
   const facilitation = resources.use(await openFacilitation(settings, routes, facilitating));
+  const offered = completeRoutes(routes, facilitation.supported);
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge, clock, audit };
@@ -58,7 +59,6 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const readiness = () =>
     judgeReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
   const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
-  const api = describeResourceServerApi(settings, { sellsTokens: issuer !== undefined });
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
     await listenForOperations(
@@ -69,7 +69,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
         readiness,
         mask,
         configuration: context.configuration,
-        api,
+        api: describeResourceServerApi(settings, { sellsTokens: issuer !== undefined }),
         addPage: createPage(settings, routes.current),
       },
     ),
@@ -82,13 +82,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   addPaidRoutes(
     app,
-    {
-      routes: completeRoutes(routes, facilitation.supported),
-      publicUrl: settings.publicUrl,
-      ...settings.listen,
-      ...settings.payment,
-      client,
-    },
+    { routes: offered, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
       settlesNothing: facilitation.settlesNothing,
       findClaim: createClaimSearch(ledger),

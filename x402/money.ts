@@ -1,8 +1,5 @@
 import { formatUnits, parseUnits } from "viem";
 
-/** Max supported decimals of a payment token; the highest number in use is 24. */
-export const decimalsMax = 36;
-
 const wholeNumber = /^\d{1,78}$/;
 const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
 

@@ -25,6 +25,8 @@ export type ChargedToken = Readonly<{
   address: string;
   name: string;
   version: string;
+  /** Default: {@link tokenDecimals}. */
+  decimals?: number | undefined;
 }>;
 
 /** How a payment moves its tokens (x402 version 2, `extra.assetTransferMethod`). */

@@ -18,8 +18,8 @@ export const upto: Scheme<Permit2Payment> = {
   key: getPermit2Key,
   digest: hashPermit2Payment,
   expiresAt: ({ permit2Authorization: { deadline } }) => toSeconds(deadline),
-  quote: async (price, { address, name, version }) => ({
-    amount: convertPriceToAmount(price),
+  quote: async (price, { address, name, version, decimals }) => ({
+    amount: convertPriceToAmount(price, decimals),
     asset: address,
     extra: { token: name, name, version },
   }),

@@ -1,5 +1,5 @@
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { decimalsMax } from "#x402/money.ts";
+import { decimalsMax } from "#x402/price.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 import type { Hex } from "#x402/hex.ts";

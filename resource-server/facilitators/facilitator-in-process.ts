@@ -22,6 +22,8 @@ import type { ResourceServerSettings } from "../settings.ts";
 export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;
 
 export type InProcessDependencies = Readonly<{
+  /** Offers of the routes, whose tokens are settled besides the usual one. */
+  offers?: readonly Pick<PaymentRequirements, "asset" | "extra">[];
   log: Logger;
   audit?: AuditLog | undefined;
   metrics: Registry;
@@ -49,7 +51,7 @@ export async function createFacilitatorInProcess(
     {
       chain: { ...facilitatorDefaults.chain, id: chain.id, rpcUrl, rpcTimeoutMs },
       signer: { privateKey },
-      assets: [token],
+      assets: listAssets(token, dependencies.offers ?? []),
       payees: [],
       // Replicas that share their claims also share their settlements, because they settle with one signer.
       ledger: {
@@ -64,7 +66,7 @@ export async function createFacilitatorInProcess(
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
-  const decimals = () => explainDecimals(facilitator.supported(), [{ asset: token.address }]);
+  const decimals = () => explainDecimals(facilitator.supported(), [{ asset: token.address, extra: {} }]);
   const readiness = () => {
     const fault = decimals();
     return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
@@ -78,6 +80,19 @@ export async function createFacilitatorInProcess(
     settlesNothing: () => (facilitator.shortage() ?? decimals()) !== undefined,
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
+}
+
+/** Lists the tokens of offers, with the usual one first. */
+function listAssets(
+  token: ResourceServerSettings["token"],
+  offers: readonly Pick<PaymentRequirements, "asset" | "extra">[],
+): FacilitatorOptions["assets"] {
+  const others = offers.map(({ asset, extra }) => {
+    const [address, name, version] = [asset, extra["name"], extra["version"]].map(String);
+    return { address, name, version } as FacilitatorOptions["assets"][number];
+  });
+  const all = [token, ...others].map((asset) => [asset.address.toLowerCase(), asset] as const);
+  return [...new Map(all.toReversed()).values()].toReversed();
 }
 
 /** Calls an in-process facilitator, which need not parse payments that this process has already parsed. */

@@ -53,7 +53,11 @@ export async function openFacilitation(
   }
   // Lazy import, because it takes most of the startup time.
   const { createFacilitatorInProcess } = await import("./facilitator-in-process.ts");
-  return createFacilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, dependencies);
+  const offers = current().flatMap(({ accepts }) => accepts);
+  return createFacilitatorInProcess({ ...settings.settlement, privateKey, rpcUrl }, settings, {
+    ...dependencies,
+    offers,
+  });
 }
 
 function nameSetting(...path: readonly string[]): string {

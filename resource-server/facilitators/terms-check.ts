@@ -17,7 +17,7 @@ const ofTerms = new Set<string | undefined>([
 /** Responses of a facilitator that reads an empty account's balance, or simulates its payment, before it checks the terms. */
 const ofAccount = new Set<string | undefined>([reason.simulation, "insufficient_funds"]);
 
-/** Max payees whose terms are checked. */
+/** Max payees, by token and scheme, whose terms are checked. */
 const payeesMax = 8;
 
 /** Pause between two checks of rejected terms, in milliseconds. */
@@ -42,7 +42,7 @@ export function createTermsCheck(
     const decimals = explainDecimals(supported, offers());
     if (decimals !== undefined) return { message: decimals, areAll: true };
     const payable = offers().flatMap((offer) => completeOffer(offer, supported.kinds) ?? []);
-    const byPayee = Map.groupBy(payable, ({ payTo }) => payTo);
+    const byPayee = Map.groupBy(payable, ({ payTo, asset, scheme }) => `${payTo} ${asset} ${scheme}`);
     const checked = [...byPayee.values()]
       .slice(0, payeesMax)
       .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));
@@ -92,12 +92,14 @@ type SettledAssets = Readonly<{ assets?: readonly SettledAsset[] | undefined }>;
 /** Describes a mismatch between the decimals of an offer's token and those used to convert prices; undefined if none is known. */
 export function explainDecimals(
   { assets = [] }: SettledAssets,
-  offers: readonly Pick<PaymentRequirements, "asset">[],
+  offers: readonly Pick<PaymentRequirements, "asset" | "extra">[],
 ): string | undefined {
-  const sold = new Set(offers.map(({ asset }) => asset.toLowerCase()));
-  const other = assets.find(
-    ({ address, decimals = tokenDecimals }) => decimals !== tokenDecimals && sold.has(address.toLowerCase()),
-  );
-  if (other === undefined) return undefined;
-  return `token ${other.address} has ${other.decimals} decimals, and prices are charged in one of ${tokenDecimals}; correct token.address`;
+  for (const { asset, extra } of offers) {
+    const charged = Number(extra["decimals"] ?? tokenDecimals);
+    const settled = assets.find(({ address }) => address.toLowerCase() === asset.toLowerCase());
+    if (settled?.decimals === undefined || settled.decimals === charged) continue;
+    const setting = "decimals" in extra ? "the route's asset.decimals" : "token.address";
+    return `token ${settled.address} has ${settled.decimals} decimals, and prices are charged in one of ${charged}; correct ${setting}`;
+  }
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { address, httpUrl } from "#daemon/settings/types.ts";
+import { decimalsMax } from "#x402/price.ts";
 import { routeMethods } from "./route.ts";
 
 /** Paths that the server itself responds to. */
@@ -26,6 +27,14 @@ const offerBy = (schemes: readonly string[]) =>
     assetTransferMethod: z.literal(["eip3009", "permit2"]).optional(),
     network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
     payTo: address.optional(),
+    asset: z
+      .strictObject({
+        address,
+        name: z.string().min(1),
+        version: z.string().min(1),
+        decimals: z.int().min(0).max(decimalsMax),
+      })
+      .optional(),
   });
 
 /** Max validity of a sold token: one year. */

@@ -50,7 +50,7 @@ function findOfferProblems(offer: RouteOffer, network: string): string[] {
   if (offer.assetTransferMethod !== undefined && offer.scheme !== "exact")
     problems.push(`assetTransferMethod: scheme "${offer.scheme}" has its own; remove it.`);
   try {
-    convertPriceToAmount(offer.price);
+    convertPriceToAmount(offer.price, offer.asset?.decimals);
   } catch (error) {
     if (!(error instanceof PriceError)) throw error;
     problems.push(`price: ${error.message}`);

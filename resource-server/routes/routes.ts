@@ -36,7 +36,8 @@ async function buildRoute(key: string, entry: RouteFile[string], options: Requir
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
       const selling = options.schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
-      const { amount, asset, extra } = await selling.quote(offer.price, options.token, offer.assetTransferMethod);
+      const token = offer.asset === undefined ? options.token : { network: options.token.network, ...offer.asset };
+      const { amount, asset, extra } = await selling.quote(offer.price, token, offer.assetTransferMethod);
       return {
         scheme: offer.scheme,
         network: options.token.network,
@@ -44,7 +45,7 @@ async function buildRoute(key: string, entry: RouteFile[string], options: Requir
         asset,
         payTo: offer.payTo ?? options.payTo,
         maxTimeoutSeconds: options.validitySeconds,
-        extra,
+        extra: offer.asset === undefined ? extra : { ...extra, decimals: offer.asset.decimals },
       };
     }),
   );

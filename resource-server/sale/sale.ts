@@ -22,7 +22,7 @@ import { describeCharge } from "./charge-entry.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { createSoldOutcome } from "./sold-outcome.ts";
 import { resumeClaim, settleClaim } from "./claim-settlement.ts";
-import { readUsedAmount } from "./used-amount.ts";
+import { chargeWork } from "./used-amount.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
@@ -157,24 +157,16 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
   if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) })))
     return collect(key, request, dependencies);
-  let result: UpstreamResult | undefined;
+  let result: ReturnType<typeof chargeWork> | undefined;
   try {
-    result = await request.work();
+    result = chargeWork(await request.work(), requirements);
   } finally {
     if (result?.kind !== "resource") await ledger.release(key);
   }
   if (result.kind !== "resource") return result;
-  const amount = readUsedAmount(result.used, requirements);
-  if (amount === undefined) {
-    await ledger.release(key);
-    return {
-      kind: "failed",
-      status: 502,
-      message: "the upstream's Settlement-Overrides is not an amount of this offer",
-    };
-  }
-  await ledger.settling(key, result.response, amount);
-  const claim: PaymentClaim = { ...begun, state: "settling", amount, response: result.response, settlement: undefined };
+  const { response, amount } = result;
+  await ledger.settling(key, response, amount);
+  const claim: PaymentClaim = { ...begun, state: "settling", amount, response, settlement: undefined };
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
 

@@ -1,10 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
+import type { SoldResponse } from "../claims/payment-claim.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 import { convertPriceToAmount, PriceError } from "#x402/price.ts";
 import { schemes } from "#x402/schemes.ts";
-
-/** Header by which an upstream says what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
-export const usedAmountHeader = "settlement-overrides";
 
 const overrides = z
   .string()
@@ -21,12 +20,26 @@ const overrides = z
 const percent = /^(\d{1,3})(?:\.(\d{1,2}))?%$/;
 const units = /^\d{1,78}$/;
 
+/** Work that is sold, and the amount to settle for it. */
+type UsedWork = Readonly<{ kind: "resource"; response: SoldResponse; amount: string }>;
+
+/** Adds to sold work what it costs; fails if the upstream says something else than an amount of the offer. */
+export function chargeWork(
+  result: UpstreamResult,
+  offer: PaymentRequirements,
+): UsedWork | Exclude<UpstreamResult, { kind: "resource" }> {
+  if (result.kind !== "resource") return result;
+  const amount = readUsedAmount(result.used, offer);
+  if (amount !== undefined) return { kind: "resource", response: result.response, amount };
+  return { kind: "failed", status: 502, message: "the upstream's Settlement-Overrides is not an amount of this offer" };
+}
+
 /**
  * Returns the amount to settle for an offer, in the token's smallest units: what the upstream's header says, in units, per cent of the
  * maximum ("12.5%") or dollars ("$0.02"); all of it without a header, or if the offer has no maximum. Undefined when the header can't be
  * read, or says more than the maximum.
  */
-export function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
+function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
   const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;
   if (!isMax || header === undefined) return offer.amount;
   const text = overrides.safeParse(header).data?.amount;

@@ -1,4 +1,3 @@
-import { usedAmountHeader } from "../sale/used-amount.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, type Body } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -7,6 +6,9 @@ import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
 import { createResponseRooms, NoRoomError } from "./response-room.ts";
 import type { TokenIssuer } from "../token-issuer.ts";
+
+/** Header by which an upstream says what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
+const usedAmountHeader = "settlement-overrides";
 
 /** Request to forward once it is paid. */
 export type PaidRequest = Readonly<{
@@ -22,7 +24,7 @@ export type PaidRequest = Readonly<{
 
 /**
  * Result of a forwarded request:
- * - `resource`: the purchased response (2xx), and what the upstream says that it used ({@link usedAmountHeader});
+ * - `resource`: the purchased response (2xx), and what the upstream says that it used (header `Settlement-Overrides`);
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing to sell; the client is not charged;
  * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.

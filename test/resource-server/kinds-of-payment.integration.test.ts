@@ -9,13 +9,15 @@ import {
 import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import { UptoEvmScheme } from "@x402/evm/upto/client";
-import { createWalletClient, defineChain, encodeFunctionData, erc20Abi, http, maxUint256 } from "viem";
+import { createWalletClient, defineChain, encodeFunctionData, erc20Abi, http, maxUint256, publicActions } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { createTemporaryFolder, findUrl, openMarket, payee, payer, type Market } from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
+const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1", decimals: 18 };
 const resources = new AsyncDisposableStack();
 let market: Market;
 let shopUrl: string;
@@ -27,6 +29,16 @@ beforeAll(async () => {
   const offer = { price: "0.02", network: "eip155:1672" };
   const routes = {
     "GET /metered": { accepts: { ...offer, scheme: "upto" }, upstream: market.upstream.url },
+    "GET /other-token": {
+      accepts: {
+        ...offer,
+        price: "0.000000000000000002",
+        scheme: "exact",
+        assetTransferMethod: "permit2",
+        asset: plainToken,
+      },
+      upstream: market.upstream.url,
+    },
     "GET /permit2": {
       accepts: { ...offer, scheme: "exact", assetTransferMethod: "permit2" },
       upstream: market.upstream.url,
@@ -48,10 +60,11 @@ beforeAll(async () => {
   });
   const wallet = createWalletClient({ account: payer.account, chain, transport: http(market.chain.url) });
   const args = [canonicalContracts.permit2.address, maxUint256] as const;
-  await wallet.sendTransaction({
+  const hash = await wallet.sendTransaction({
     to: market.chain.token,
     data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }),
   });
+  await wallet.extend(publicActions).waitForTransactionReceipt({ hash, pollingInterval: 50 });
 });
 afterAll(() => resources.disposeAsync());
 
@@ -101,6 +114,14 @@ test.each(["20001", "101%", "-1", "much"])(
     expect(await market.chain.balanceOf(payee.address)).toBe(before);
   },
 );
+
+test("a route prices in a token of its own, with that token's decimals", async () => {
+  const unpaid = await fetch(`${shopUrl}/other-token`);
+  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  expect(accepts).toMatchObject([
+    { asset: plainTokenAddress, amount: "2", extra: { name: plainToken.name, decimals: 18 } },
+  ]);
+});
 
 test("exact by Permit2 is sold, and a buyer who has not approved Permit2 gets 412 with the offers", async () => {
   market.upstream.behave("data");

@@ -11,7 +11,7 @@ export function createMoneyConversion(token: ChargedToken): (price: string, netw
   return (price, network) =>
     network === token.network
       ? {
-          amount: convertPriceToAmount(price),
+          amount: convertPriceToAmount(price, token.decimals),
           asset: token.address,
           extra: { token: token.name, name: token.name, version: token.version },
         }
