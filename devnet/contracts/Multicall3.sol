@@ -36,10 +36,6 @@ contract Multicall3 {
         }
     }
 
-    function getEthBalance(address account) external view returns (uint256) {
-        return account.balance;
-    }
-
     function _call(address target, bytes calldata callData) private returns (Result memory result) {
         (result.success, result.returnData) = target.call(callData);
     }

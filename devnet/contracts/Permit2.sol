@@ -4,10 +4,9 @@ pragma solidity 0.8.37;
 import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
-/// @title The devnet's Permit2: transfers of one token by signature.
-/// @dev Written for the devnet, after the interface of Uniswap's Permit2, and not audited. For these functions it reverts in
-/// the same order with the same errors. It has no batches of tokens and no AllowanceTransfer. It needs no constructor, so
-/// that its code can be put at the canonical address.
+/// @title The devnet's Permit2: transfers of one token by signature, with a witness.
+/// @dev Written for the devnet, after the interface of Uniswap's Permit2, and not audited. It has what x402 uses, and reverts
+/// in the same order with the same errors. It needs no constructor, so that its code can be put at the canonical address.
 contract Permit2 {
     struct TokenPermissions {
         address token;
@@ -37,8 +36,9 @@ contract Permit2 {
 
     bytes32 private constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,uint256 chainId,address verifyingContract)");
-    string private constant PERMISSIONS = "TokenPermissions(address token,uint256 amount)";
-    string private constant FIELDS = "(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline";
+    bytes32 private constant PERMISSIONS_TYPEHASH = keccak256("TokenPermissions(address token,uint256 amount)");
+    string private constant WITNESS_TYPE_START =
+        "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,";
 
     /// @notice Bit n of word w is set once the owner's nonce 256 w + n is used.
     mapping(address owner => mapping(uint256 word => uint256 bits)) public nonceBitmap;
@@ -52,16 +52,6 @@ contract Permit2 {
         emit UnorderedNonceInvalidation(msg.sender, wordPos, mask);
     }
 
-    function permitTransferFrom(
-        PermitTransferFrom calldata permit,
-        SignatureTransferDetails calldata details,
-        address owner,
-        bytes calldata signature
-    ) external {
-        bytes32 typeHash = keccak256(abi.encodePacked("PermitTransferFrom", FIELDS, ")", PERMISSIONS));
-        _transfer(permit, details, owner, keccak256(_encode(typeHash, permit)), signature);
-    }
-
     function permitWitnessTransferFrom(
         PermitTransferFrom calldata permit,
         SignatureTransferDetails calldata details,
@@ -70,17 +60,13 @@ contract Permit2 {
         string calldata witnessTypeString,
         bytes calldata signature
     ) external {
-        bytes32 typeHash =
-            keccak256(abi.encodePacked("PermitWitnessTransferFrom", FIELDS, ",", witnessTypeString));
-        _transfer(permit, details, owner, keccak256(bytes.concat(_encode(typeHash, permit), witness)), signature);
-    }
-
-    /// @dev The spender is the caller: only that contract can use the signature.
-    function _encode(bytes32 typeHash, PermitTransferFrom calldata permit) private view returns (bytes memory) {
-        bytes32 permitted = keccak256(
-            abi.encode(keccak256(bytes(PERMISSIONS)), permit.permitted.token, permit.permitted.amount)
-        );
-        return abi.encode(typeHash, permitted, msg.sender, permit.nonce, permit.deadline);
+        bytes32 typeHash = keccak256(abi.encodePacked(WITNESS_TYPE_START, witnessTypeString));
+        bytes32 permitted =
+            keccak256(abi.encode(PERMISSIONS_TYPEHASH, permit.permitted.token, permit.permitted.amount));
+        // The spender is the caller: only that contract can use the signature.
+        bytes32 structHash =
+            keccak256(abi.encode(typeHash, permitted, msg.sender, permit.nonce, permit.deadline, witness));
+        _transfer(permit, details, owner, structHash, signature);
     }
 
     function _transfer(
