@@ -3,6 +3,7 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { readRequirements } from "#x402/envelope.ts";
+import { paths } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 /** Properties of a call that identify its caller. */
@@ -59,8 +60,7 @@ export function identifyCaller(
   paymentRequirements: unknown,
 ): Caller {
   const id = readPaymentIdentifier(paymentPayload);
-  const identifier =
-    id === undefined ? undefined : bindIdentifier([seller ?? "", id], paymentPayload, paymentRequirements);
+  const identifier = id === undefined ? undefined : bindIdentifier([seller ?? "", id], paymentPayload);
   const known = { seller, identifier };
   if (idempotencyKey !== undefined)
     return { ...known, kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
@@ -70,12 +70,13 @@ export function identifyCaller(
   return { kind: "call", owner: randomUUID() };
 }
 
-const resource = z.object({ resource: z.object({ url: z.string() }) });
+const identified = z.object({ accepted: z.unknown(), resource: z.object({ url: z.string() }).optional() });
 
-/** Binds an identifier to the terms and the resource of its payment; a payment doesn't have the request's method. */
-function bindIdentifier(parts: readonly string[], payload: unknown, requirements: unknown): BoundIdentifier {
-  const url = resource.safeParse(payload).data?.resource.url ?? "";
-  return { id: hashParts(parts), fingerprint: fingerprintPayment(readRequirements(requirements, ""), url) };
+/** Binds an identifier to the terms that its payer accepted, and to the resource; a payment doesn't have the request's method. */
+function bindIdentifier(parts: readonly string[], payload: unknown): BoundIdentifier {
+  const { accepted, resource } = identified.safeParse(payload).data ?? {};
+  const terms = readRequirements(accepted, `${paths.payment}.accepted`);
+  return { id: hashParts(parts), fingerprint: fingerprintPayment(terms, resource?.url ?? "") };
 }
 
 /**
