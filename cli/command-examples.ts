@@ -16,6 +16,10 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
     "gatehouse pay https://shop.example/data --rpc-url https://rpc.example",
     "gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --key-file key",
   ],
+  "ledger export": [
+    "gatehouse ledger export --settings facilitator.json5 --from 2026-11-01 --to 2026-12-01 > november.csv",
+  ],
+  refund: ["gatehouse refund 'eip155:1672|0x…|0x…|0x…' --settings facilitator.json5 --key-file payee.key"],
   plan: ["gatehouse plan --config bin/node.conf --node-version 0.16.2"],
   lint: ["gatehouse lint bin/node.conf --node-version 0.16.2"],
   doctor: [

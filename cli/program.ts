@@ -11,9 +11,11 @@ import { createConfigCommand } from "./commands/config-command.ts";
 import { createContractsCommand } from "./commands/contracts-command.ts";
 import { createDashboardCommand } from "./commands/dashboard-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
+import { createLedgerCommand } from "./commands/ledger-command.ts";
 import { createLintCommand } from "./commands/lint-command.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
 import { createPlanCommand } from "./commands/plan-command.ts";
+import { createRefundCommand } from "./commands/refund-command.ts";
 import { createRestartCommand } from "./commands/restart-command.ts";
 import { createRestoreCommand } from "./commands/restore-command.ts";
 import { createResumeCommand } from "./commands/resume-command.ts";
@@ -47,6 +49,8 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createConfigCommand({ mask }));
   program.addCommand(createContractsCommand({ mask }));
   program.addCommand(createPayCommand({ mask }));
+  program.addCommand(createLedgerCommand({ mask }));
+  program.addCommand(createRefundCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
   addHelpers(program, mask);
   // The typed commands are commander's own.
@@ -67,6 +71,7 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Change:": ["adopt", "resume", "restart", "upgrade", "restore"],
   "Deploy:": ["plan", "lint", "config", "contracts"],
   "Buy:": ["pay"],
+  "Sell:": ["ledger", "refund"],
 };
 
 function groupCommands(program: UntypedCommand): void {

@@ -1,9 +1,9 @@
-import { readNamedText } from "#daemon/files/regular-file.ts";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
+import { readKeyFile } from "./key-file.ts";
 import { Secret, secret } from "#daemon/secrets/secret.ts";
 import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
@@ -106,20 +106,12 @@ function splitCredentials(url: string, headers: Readonly<Record<string, string>>
   return { url: endpoint.url, headers: isAuthorized ? headers : { ...endpoint.headers, ...headers } };
 }
 
-/** Max bytes read from a key file; no key is longer. */
-const keyBytes = 65_536;
-
 /** Reads the key, if given or needed, and the chain's endpoint. On invalid input, reports it and returns undefined. */
 function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
   try {
     const { signer, chain } = readSettings(paySettings, { env: process.env });
     mask.hide(chain);
-    const key =
-      keyFile === undefined
-        ? signer.privateKey?.reveal()
-        : readNamedText(keyFile, keyBytes)
-            .trim()
-            .replace(/^(?!0x)/, "0x");
+    const key = keyFile === undefined ? signer.privateKey?.reveal() : readKeyFile(keyFile);
     if (key !== undefined) mask.hide(new Secret(key));
     if (key === undefined && needsKey)
       return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);

@@ -57,12 +57,17 @@ export function createTransactionSigner(privateKey: Secret): TransactionSigner {
       });
       return { hash: `0x${keccak256(toBytes(rawTransaction)).toString("hex")}`, rawTransaction };
     },
-    readGasLimit: (rawTransaction) => TxEnvelopeEip1559.deserialize(`0x02${rawTransaction.slice(4)}`).gas ?? 0n,
+    readGasLimit,
   };
 }
 
 function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), "hex");
+}
+
+/** Reads the gas limit of a signed transaction. */
+export function readGasLimit(rawTransaction: Hex): bigint {
+  return TxEnvelopeEip1559.deserialize(`0x02${rawTransaction.slice(4)}`).gas ?? 0n;
 }
 
 function readInteger(bytes: Uint8Array): bigint {

@@ -37,6 +37,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   "status 0": "status/status-command.test.ts",
   "status 2": "status/status-command.test.ts",
   "upgrade 0": "test/sidecar/upgrade/upgrade-command.integration.test.ts",
+  "contracts 0": "test/facilitator/contracts.integration.test.ts",
+  "ledger 0": "test/facilitator/refund.integration.test.ts",
+  "refund 0": "test/facilitator/refund.integration.test.ts",
   "services 0": "test/cli/gatehouse.integration.test.ts",
 };
 
@@ -101,6 +104,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "restart 1": [{ args: ["restart", "--yes", "--state-directory", files.none] }],
   "restore 1": [{ args: ["restore"] }],
   "volume-snapshot 1": [{ args: ["volume-snapshot"] }],
+  "contracts 1": [{ args: ["contracts", "check", "--rpc-url", "http://127.0.0.1:1"] }],
   "stack 1": [{ args: ["stack", "--once", "--state-dir", "/dev/null/state"] }],
   "config 0": [{ args: ["config", "dump", "devnet"] }, { args: ["config", "dump", "sidecar", "--json", "--changed"] }],
   "config 1": [{ args: ["config", "dump", "facilitator"] }, { args: ["config", "dump", "sidcar"] }],
@@ -117,6 +121,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { args: ["dashboard", "--targets", "http://127.0.0.1:1", "http://127.0.0.1:1"] },
   ],
   "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
+  "ledger 1": [{ args: ["ledger", "export"] }, { args: ["ledger", "export", "--from", "yesterday"] }],
+  "refund 1": [{ args: ["refund", "a-payment"] }, { args: ["refund", "a-payment", "--amount", "0.5"] }],
   "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
 };
 

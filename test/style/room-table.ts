@@ -114,6 +114,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/**",
       "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
+      "facilitator/commands/{open-books,export-ledger,refund}.ts",
+      "resource-server/claims/claim-states.ts",
       // running-node: the stack ends a node that its own `ops` does not end in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",

@@ -94,7 +94,10 @@ async function compare(
 }
 
 /** Describes what the chain lacks for a settlement; `undefined` if nothing. */
-function describeLack(settlement: FinishedSettlement["settlement"], receipt: Receipt | undefined): string | undefined {
+export function describeLack(
+  settlement: FinishedSettlement["settlement"],
+  receipt: Receipt | undefined,
+): string | undefined {
   if (receipt === undefined) return "no receipt";
   if (receipt.status !== 1) return "a transaction that was reverted";
   // The settlement's transaction may be a third party's that executed the same authorization; it contains the same transfer.

@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { reportFailure } from "./report-failure.ts";
+
+/** Creates `gatehouse ledger`; its `export` writes the facilitator's settlements as CSV. */
+export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
+  const exported = new Command("export")
+    .summary("Write the facilitator's settlements as CSV, each compared with the chain")
+    .description(
+      "Reads the ledger of the facilitator's settings, and each settlement's receipt from its node: what was charged, by which transaction, at what cost of gas, refunded or not. " +
+        "Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+    )
+    .option("--settings <file>", "JSON5 file with the facilitator's settings; environment variables win over it")
+    .addOption(new Option("--from <time>", "first time of an end, such as 2026-11-01 (UTC)").argParser(parseTime))
+    .addOption(new Option("--to <time>", "time from which on none is exported").argParser(parseTime))
+    .option("--seller <name>", "only settlements of this one of `sellers`")
+    .option("--claims <path|url>", "the resource server's ledger; adds the state of each claim, such as delivered")
+    .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }) => {
+      mask.hide(claims);
+      process.exitCode = await reportFailure("ledger export", { mask }, async (resources) => {
+        const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
+        const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
+        const { readSettings } = await import("#daemon/settings/settings.ts");
+        const settings = readSettings(booksSettings, { env: process.env, file });
+        mask.hide(settings);
+        const books = resources.use(await openBooks(settings));
+        const states =
+          claims &&
+          resources.use(await (await import("#resource-server/claims/claim-states.ts")).openClaimStates(claims));
+        const findClaim = states ? states.find : undefined;
+        const range = { fromMs: from, toMs: to, seller };
+        const unreconciled = await exportLedger(range, settings, { ...books, write, findClaim });
+        if (unreconciled === 0) return 0;
+        const where = 'columns chain and refund_chain have "differs" or "not found"';
+        process.stderr.write(`ledger export: ${unreconciled} settlements do not reconcile with the chain; ${where}.\n`);
+        return 1;
+      });
+    });
+  return new Command("ledger").summary("Export the facilitator's ledger").addCommand(exported);
+}
+
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
+
+function parseTime(text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("Expected a date or a time, such as 2026-11-01T12:00:00Z.");
+  return ms;
+}

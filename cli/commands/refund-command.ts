@@ -1,0 +1,86 @@
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import { secret, type Secret } from "#daemon/secrets/secret.ts";
+import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
+import { privateKey } from "#daemon/settings/types.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { readKeyFile } from "./key-file.ts";
+import { reportFailure } from "./report-failure.ts";
+
+/** Settings that `gatehouse refund` reads from the environment, besides the facilitator's. */
+const refundSettings = defineSettings("refund", [], {
+  signer: section({ privateKey: secret(privateKey).optional().describe("Key of the payee") }),
+});
+
+const keyVariable = "GATEHOUSE_REFUND_SIGNER_PRIVATE_KEY";
+
+/** Creates `gatehouse refund <payment>`. */
+export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
+  return new Command("refund")
+    .summary("Send a settled payment back to its payer, once")
+    .description(
+      "Sends a payment of the facilitator's ledger back from the payee's account, whole or in part, by the token's transfer. The signed transaction is recorded in the ledger before it is sent: " +
+        "however often the command runs or is killed, one refund is made; run it again until it reports refunded. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+    )
+    .argument(
+      "<payment>",
+      "name of the payment, as in the column payment of gatehouse ledger export, or its settlement",
+    )
+    .option("--settings <file>", "JSON5 file with the facilitator's settings; environment variables win over it")
+    .addOption(
+      new Option("--amount <amount>", "part to refund, in the token's smallest unit (default: all)").argParser(
+        parseAmount,
+      ),
+    )
+    .option("--key-file <path>", "file that holds the payee's private key")
+    .option("--yes", "agree without asking for confirmation", false)
+    .option(
+      "--again",
+      "sign another transaction in place of a recorded one that no node has and whose nonce is used",
+      false,
+    )
+    .addHelpText("after", `\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.`)
+    .action(async (payment, { settings: file, amount, keyFile, yes, again }) => {
+      process.exitCode = await reportFailure("refund", { mask }, async (resources) => {
+        const key = readKey(keyFile);
+        mask.hide(key);
+        const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
+        const { refundPayment } = await import("#facilitator/commands/refund.ts");
+        const { createStopSignal } = await import("#daemon/process/stop-signal.ts");
+        const { systemClock } = await import("#daemon/clock.ts");
+        const { pause } = await import("#daemon/time.ts");
+        const settings = readSettings(booksSettings, { env: process.env, file });
+        mask.hide(settings);
+        const books = resources.use(await openBooks(settings));
+        const confirm = yes ? async () => true : confirmOnTerminal;
+        const parts = { output: createTerminalOutput({ mask }), confirm, pause, signal: createStopSignal() };
+        const { monotonicMs } = systemClock;
+        await refundPayment(
+          settings,
+          { payment, amount, key, again },
+          { ...books, ...parts, clock: Date.now, monotonicMs },
+        );
+        return 0;
+      });
+    });
+}
+
+async function confirmOnTerminal(): Promise<boolean> {
+  return process.stdin.isTTY && (await askToConfirm("Send it? [y/N] "));
+}
+
+function readKey(keyFile: string | undefined): Secret {
+  const variable = `${keyVariable}_FILE`;
+  const { signer } = readSettings(refundSettings, {
+    env: keyFile === undefined ? process.env : { [keyVariable]: readKeyFile(keyFile) },
+  });
+  if (signer.privateKey !== undefined) return signer.privateKey;
+  const message = `no key of the payee; name its file with --key-file or ${variable}.`;
+  throw new SettingsError("refund", [{ name: keyVariable, message }]);
+}
+
+function parseAmount(text: string): bigint {
+  if (/^[1-9]\d{0,77}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError("Expected a whole number of the token's smallest unit, such as 50000.");
+}

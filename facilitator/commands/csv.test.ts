@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { formatCsv } from "./csv.ts";
+
+test("a record is quoted by RFC 4180, and no cell is a formula of a spreadsheet", () => {
+  expect(formatCsv(["a", 'say "so"', "x,y", "two\r\nlines", ""])).toBe('a,"say ""so""","x,y","two\r\nlines",\r\n');
+  expect(formatCsv(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://b.example","x")', "0x-1"])).toBe(
+    `'=1+1,'+1,'-1,'@SUM(A1),'\t=1,"'=HYPERLINK(""http://b.example"",""x"")",0x-1\r\n`,
+  );
+});

@@ -1,0 +1,111 @@
+import type { Hex } from "#x402/hex.ts";
+import { namePayment, type PaymentKey } from "#x402/scheme.ts";
+import type { Receipt } from "../chain/chain.ts";
+import { readGasLimit } from "../chain/transaction-signer.ts";
+import { describeLack } from "../settlement/comparison/ledger-walk.ts";
+import {
+  readSettlements,
+  type ExportedSettlement,
+  type ExportRange,
+} from "../settlement/ledger/exported-settlements.ts";
+import { showsTransfer } from "../chain/transfer-method.ts";
+import { computeGasCost } from "../settlement/track/mined-gas.ts";
+import { formatCsv } from "./csv.ts";
+import type { Books, BooksSettings } from "./open-books.ts";
+
+export type ExportDependencies = Books &
+  Readonly<{
+    /** Resolves when the reader has taken the text. */
+    write: (text: string) => Promise<void>;
+    /** Returns what the resource server's claims say of a payment; undefined without those. */
+    findClaim: ((key: PaymentKey) => Promise<string>) | undefined;
+  }>;
+
+/** How a record compares with the chain. */
+type Comparison = "agrees" | "differs" | "not found" | "pending";
+
+type Receipts = ReadonlyMap<Hex, Receipt>;
+
+/** A settlement with what was found about it. */
+type Found = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
+
+/** Columns of the export; programs read them by name. */
+const columns: Readonly<Record<string, (found: Found) => string>> = {
+  time: ({ finishedAtMs, settlement: { begunAtMs } }) => new Date(finishedAtMs ?? begunAtMs).toISOString(),
+  seller: ({ seller = "" }) => seller,
+  payment: ({ key }) => namePayment(key),
+  payer: ({ settlement }) => settlement.payer,
+  payee: ({ settlement }) => settlement.payTo.toLowerCase(),
+  asset: ({ settlement }) => settlement.asset,
+  amount: ({ settlement }) => String(settlement.amount),
+  state: ({ recorded }) => recorded.state,
+  reason: ({ recorded }) => (recorded.state === "failed" ? `${recorded.reason}: ${recorded.message}` : ""),
+  transaction: ({ recorded }) => recorded.transaction ?? "",
+  block: ({ recorded: { transaction = "0x" }, receipts }) => String(receipts.get(transaction)?.blockNumber ?? ""),
+  gas_paid_wei: ({ gas }) => String(gas),
+  chain: compare,
+  claim: ({ claim }) => claim,
+  refund_state: ({ refund }) => refund?.state ?? "",
+  refund_amount: ({ refund }) => refund?.amount ?? "",
+  refund_transaction: ({ refund }) => refund?.transaction ?? "",
+  refund_chain: compareRefund,
+};
+
+/**
+ * Writes the settlements of a ledger as CSV, each compared with its receipts on the chain. Returns how many do not reconcile. Reads page
+ * after page, so that memory stays the same for any ledger.
+ *
+ * @throws {ChainError | StoreError} when the node or the ledger does not respond.
+ */
+export async function exportLedger(
+  range: ExportRange,
+  { chain: { id: chainId } }: BooksSettings,
+  { store, chain, chargesGasLimit, write, findClaim }: ExportDependencies,
+): Promise<number> {
+  let unreconciled = 0;
+  await write(formatCsv(Object.keys(columns)));
+  for await (const page of readSettlements(range, { chainId }, { store })) {
+    const hashes = [...new Set(page.flatMap(listTransactions))];
+    const mined = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
+    const receipts = new Map(mined.flatMap((one) => (one === undefined ? [] : [[one.transactionHash, one]])));
+    const find = async (exported: ExportedSettlement): Promise<Found> => {
+      const { asset, payer, authorizationNonce: nonce } = exported.settlement;
+      const key = { network: `eip155:${chainId}`, asset, payer, nonce };
+      const gas = computeGasCost(exported, receipts, { chargesGasLimit, readGasLimit });
+      return { ...exported, receipts, gas, key, claim: (await findClaim?.(key)) ?? "" };
+    };
+    const found = await Promise.all(page.map(find));
+    unreconciled += found.filter((one) => isWrong(compare(one)) || isWrong(compareRefund(one))).length;
+    await write(found.map((one) => formatCsv(Object.values(columns).map((read) => read(one)))).join(""));
+  }
+  return unreconciled;
+}
+
+function isWrong(comparison: Comparison | ""): boolean {
+  return comparison === "differs" || comparison === "not found";
+}
+
+function listTransactions({ attempts, recorded, refund }: ExportedSettlement): readonly Hex[] {
+  const of = [recorded.transaction, refund?.transaction];
+  return [...attempts.map(({ hash }) => hash), ...of.filter((hash) => hash !== undefined)];
+}
+
+function compare({ settlement, attempts, recorded, receipts }: Found): Comparison {
+  if (recorded.state === "settled") {
+    const receipt = receipts.get(recorded.transaction);
+    if (receipt === undefined) return "not found";
+    return describeLack(settlement, receipt) === undefined ? "agrees" : "differs";
+  }
+  if (recorded.state === "begun") return "pending";
+  const mined = attempts.flatMap(({ hash }) => receipts.get(hash) ?? []);
+  const isCharged = mined.some((receipt) => receipt.status === 1 && showsTransfer(receipt, settlement));
+  return isCharged ? "differs" : "agrees";
+}
+
+function compareRefund({ refund, receipts }: Found): Comparison | "" {
+  if (refund === undefined) return "";
+  const receipt = receipts.get(refund.transaction);
+  if (refund.state === "sent") return "pending";
+  if (receipt === undefined) return "not found";
+  return (receipt.status === 1) === (refund.state === "refunded") ? "agrees" : "differs";
+}

@@ -1,0 +1,168 @@
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
+import type { Pause } from "#daemon/time.ts";
+import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
+import type { Chain } from "../chain/chain.ts";
+import { createFeeQuotes } from "../chain/fees.ts";
+import { createGasLimits } from "../chain/gas-limits.ts";
+import { createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
+import type { Settlement } from "../settlement/settlement.ts";
+import { findSettled } from "../settlement/ledger/exported-settlements.ts";
+import { createRefunds, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
+import { showsTransfer } from "../chain/transfer-method.ts";
+import type { Books, BooksSettings } from "./open-books.ts";
+
+/** Refund to make: of a payment by its name or its settlement's id, whole without an amount. */
+export type RefundRequest = Readonly<{
+  payment: string;
+  amount: bigint | undefined;
+  key: Secret;
+  /** Sign another transaction although one was recorded, whose nonce something else has used. */
+  again: boolean;
+}>;
+
+export type RefundDependencies = Books &
+  Readonly<{
+    output: CommandOutput;
+    /** Asks the operator to agree. */
+    confirm: () => Promise<boolean>;
+    clock: () => number;
+    monotonicMs: () => number;
+    pause: Pause;
+    signal: AbortSignal;
+  }>;
+
+/** The refund can't be made, or its outcome is not known; the message says what to do. */
+export class RefundError extends Error {
+  override readonly name = "RefundError";
+  readonly code = "not_refunded";
+}
+
+/** A settlement to refund, the account that pays it back, and the record of refunds. */
+type Case = Readonly<{ settlement: Settlement; signer: TransactionSigner; refunds: Refunds }>;
+
+const pollMs = 500;
+
+/**
+ * Sends a payment back from the payee's account to the payer, once. The signed transaction is recorded before it is sent, and every later run
+ * looks for that one on the chain, so that no kill makes a second one.
+ *
+ * @throws {RefundError} when it is not refunded, or not yet.
+ */
+export async function refundPayment(
+  settings: BooksSettings,
+  request: RefundRequest,
+  dependencies: RefundDependencies,
+): Promise<void> {
+  const { store, clock, output } = dependencies;
+  const chainId = settings.chain.id;
+  const settlement = await findSettled(request.payment, { chainId }, { store });
+  if (settlement === undefined)
+    throw new RefundError(
+      `the ledger has no settled payment ${request.payment}; "gatehouse ledger export" lists them.`,
+    );
+  const signer = createTransactionSigner(request.key);
+  if (signer.address.toLowerCase() !== settlement.payTo.toLowerCase())
+    throw new RefundError(
+      `the key is that of ${signer.address}, but ${settlement.payTo} was paid; give the payee's key.`,
+    );
+  const refunds = createRefunds({ chainId }, { store, clock });
+  const found: Case = { settlement, signer, refunds };
+  const recorded = await refunds.find(settlement.id);
+  if (
+    recorded !== undefined &&
+    request.amount !== undefined &&
+    recorded.state !== "failed" &&
+    recorded.amount !== request.amount
+  )
+    throw new RefundError(`a refund of ${recorded.amount} is recorded already; leave out --amount to end it.`);
+  if (recorded?.state === "refunded") return output.out(`refunded before: ${recorded.amount} by ${recorded.hash}\n`);
+  const isLost = request.again && recorded?.state === "sent" && (await hasLost(recorded, signer, dependencies.chain));
+  if (recorded?.state === "sent" && !isLost) return follow(recorded, found, settings, dependencies);
+  const lost = isLost ? recorded?.hash : undefined;
+  const signed = await signRefund(found, request, settings, dependencies);
+  if (signed === undefined) throw new RefundError("not confirmed; nothing was sent.");
+  if (!(await refunds.begin(signed, lost)))
+    throw new RefundError("another run has just recorded a refund of it; run the same command again to follow that.");
+  return follow({ ...signed, state: "sent" }, found, settings, dependencies);
+}
+
+/** Shows a refund, and signs it once the operator agrees. */
+async function signRefund(
+  { settlement, signer }: Case,
+  { amount = settlement.amount }: RefundRequest,
+  { chain: { id: chainId }, settlement: limits }: BooksSettings,
+  { chain, monotonicMs, output, confirm }: RefundDependencies,
+): Promise<Omit<Refund, "state"> | undefined> {
+  const { id, asset, payer } = settlement;
+  if (amount <= 0n || amount > settlement.amount)
+    throw new RefundError(`the payment was ${settlement.amount}; refund from 1 to that, in the token's smallest unit.`);
+  const transfer = { ...settlement, contract: asset, callData: encodeTransfer(payer, amount) };
+  const gas = createGasLimits({ ...limits, entriesMax: 1 }, { signer: signer.address, monotonicMs });
+  const estimate = await gas.estimate(transfer, chain);
+  const gasLimit = gas.find(id);
+  if (!estimate.ok || gasLimit === undefined)
+    throw new RefundError(
+      `the token refuses the transfer${estimate.ok ? "" : `: ${estimate.error.message}`}; fund ${signer.address} with ${asset}.`,
+    );
+  const fees = await createFeeQuotes(limits, { chain, monotonicMs }).quote();
+  const cost = gasLimit * fees.maxFeePerGas;
+  output.out(
+    `refund ${amount} of ${settlement.amount} smallest units of ${asset}\n  from ${signer.address}\n  to ${payer}\n  gas: at most ${cost} wei (${gasLimit} at ${fees.maxFeePerGas})\n`,
+  );
+  if (!(await confirm())) return undefined;
+  const nonce = await chain.transactionCount(signer.address, "pending");
+  const signed = signer.sign({ chainId, nonce, to: asset, data: transfer.callData, gas: gasLimit, ...fees });
+  return { id, amount, nonce, ...signed };
+}
+
+/** Call data of ERC-20's `transfer(address,uint256)`. */
+function encodeTransfer(to: Hex, amount: bigint): Hex {
+  return `0xa9059cbb${encodeAddress(to)}${encodeInteger(amount)}`;
+}
+
+/** Sends a recorded refund, again if need be, until its outcome is on the chain and recorded. */
+async function follow(
+  refund: Refund,
+  { settlement, signer, refunds }: Case,
+  { settlement: { receiptTimeoutMs, confirmations } }: BooksSettings,
+  { chain, output, monotonicMs, pause, signal }: RefundDependencies,
+): Promise<void> {
+  const { hash, amount, nonce } = refund;
+  const transfer = { ...settlement, payer: settlement.payTo, payTo: settlement.payer, amount };
+  const untilMs = monotonicMs() + receiptTimeoutMs;
+  let answer = "";
+  for (let isSent = false; !signal.aborted && monotonicMs() < untilMs; await pause(pollMs, signal)) {
+    // Before the receipt: a transaction mined in between is found then.
+    const isUsed = await isNonceUsed(refund, signer, chain);
+    const [receipt, head] = await Promise.all([chain.receipt(hash), chain.head()]);
+    if (receipt !== undefined && head.number - receipt.blockNumber + 1 >= confirmations) {
+      if (receipt.status === 1 && !showsTransfer(receipt, transfer))
+        throw new RefundError(`${hash} succeeded without the transfer; look at it by hand, nothing is sent again.`);
+      await refunds.end(refund, receipt.status === 1 ? "refunded" : "failed");
+      if (receipt.status === 1) return output.out(`refunded ${amount} by ${hash}\n`);
+      throw new RefundError(
+        `the transaction ${hash} was reverted and moved nothing; run the command again for another.`,
+      );
+    }
+    if (receipt !== undefined || isSent) continue;
+    if (isUsed)
+      throw new RefundError(
+        `the node does not have ${hash}, and another transaction of ${signer.address} has its nonce, ${nonce}. Look for it elsewhere; only if no node has it, run the command with --again.`,
+      );
+    const outcome = await chain.send(refund.rawTransaction);
+    isSent = outcome.kind === "accepted";
+    answer = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
+  }
+  throw new RefundError(`${hash} is recorded and not on the chain yet${answer}; run the same command again.`);
+}
+
+/** Returns whether a transaction can't be mined any more: something else has its nonce. */
+async function hasLost(refund: Refund, signer: TransactionSigner, chain: Chain): Promise<boolean> {
+  // In this order: a transaction mined in between has a receipt.
+  return (await isNonceUsed(refund, signer, chain)) && (await chain.receipt(refund.hash)) === undefined;
+}
+
+async function isNonceUsed({ nonce }: Refund, { address }: TransactionSigner, chain: Chain): Promise<boolean> {
+  return (await chain.transactionCount(address, "latest")) > nonce;
+}

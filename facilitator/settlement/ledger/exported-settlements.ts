@@ -1,0 +1,89 @@
+import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Attempt, Recorded, Settlement } from "../settlement.ts";
+import { toAttempt, toRecorded, toSettlement } from "./rows.ts";
+
+/** Settlement with everything that the ledger has about it. Times are milliseconds since 1970. */
+export type ExportedSettlement = Readonly<{
+  settlement: Settlement;
+  recorded: Recorded;
+  finishedAtMs: number | undefined;
+  attempts: readonly Attempt[];
+  seller: string | undefined;
+  refund: Readonly<{ state: string; amount: string; transaction: Hex }> | undefined;
+}>;
+
+/** What to export: settlements finished, or begun and not finished, from a time to before another, of one seller or of all. */
+export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
+
+type Options = Readonly<{ chainId: number }>;
+type Dependencies = Readonly<{ store: Pick<SqlStore, "rows" | "isListed"> }>;
+
+/** Max settlements in memory at a time. */
+const pageRows = 200;
+
+const exportedColumns = `settlement.*, sale.seller AS seller, refund.state AS refund_state, refund.amount AS refund_amount,
+  refund.hash AS refund_hash
+  FROM settlement LEFT JOIN sale ON sale.chain_id = settlement.chain_id AND sale.id = settlement.id
+  LEFT JOIN refund ON refund.chain_id = settlement.chain_id AND refund.id = settlement.id`;
+
+// A plus sign hides the primary key from SQLite's planner, as in `finished-settlements.ts`.
+const finishedSql = `SELECT ${exportedColumns} WHERE +settlement.chain_id = $1 AND settlement.state <> 'begun'
+    AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR settlement.id > $4)
+    AND ($5 = '' OR sale.seller = $5) ORDER BY finished_at_ms, settlement.id LIMIT ${pageRows}`;
+
+const begunSql = `SELECT ${exportedColumns} WHERE settlement.chain_id = $1 AND settlement.state = 'begun'
+    AND begun_at_ms >= $2 AND begun_at_ms < $3 AND (begun_at_ms > $2 OR settlement.id > $4)
+    AND ($5 = '' OR sale.seller = $5) ORDER BY begun_at_ms, settlement.id LIMIT ${pageRows}`;
+
+/** Reads settlements by pages: the finished ones in the order of their end, then those in flight. */
+export async function* readSettlements(
+  { fromMs, toMs, seller = "" }: ExportRange,
+  { chainId }: Options,
+  { store }: Dependencies,
+): AsyncGenerator<readonly ExportedSettlement[]> {
+  for (const [text, timeColumn] of [
+    [finishedSql, "finished_at_ms"],
+    [begunSql, "begun_at_ms"],
+  ] as const) {
+    let last: SqlRow | undefined;
+    do {
+      const after = [last === undefined ? fromMs : Number(last[timeColumn]), toMs, String(last?.["id"] ?? "")] as const;
+      const rows = await store.rows(text, [chainId, ...after, seller]);
+      last = rows.length < pageRows ? undefined : rows.at(-1);
+      const ids = rows.map((row) => String(row["id"])).join(",");
+      const listed = `SELECT * FROM attempt WHERE chain_id = $1 AND ${store.isListed("settlement_id", "$2")}`;
+      const attempts = Map.groupBy(await store.rows(listed, [chainId, ids]), (row) => String(row["settlement_id"]));
+      yield rows.map((row) => toExported(row, (attempts.get(String(row["id"])) ?? []).map(toAttempt)));
+    } while (last !== undefined);
+  }
+}
+
+/** Finds a settled payment by its name (`namePayment` of x402/scheme.ts) or by its settlement's id. */
+export async function findSettled(
+  payment: string,
+  { chainId }: Options,
+  { store }: Dependencies,
+): Promise<Settlement | undefined> {
+  const [network, asset = "", payer = "", nonce = ""] = payment.toLowerCase().split("|");
+  const text = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'settled' AND state <> 'failed'
+    AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5))`;
+  const named = network === `eip155:${chainId}` ? [asset, payer, nonce] : ["", "", ""];
+  const [row] = await store.rows(text, [chainId, payment.toLowerCase(), ...named]);
+  return row && toSettlement(row);
+}
+
+function toExported(row: SqlRow, attempts: readonly Attempt[]): ExportedSettlement {
+  const { finished_at_ms: finished, seller, refund_state: state } = row;
+  return {
+    settlement: toSettlement(row),
+    recorded: toRecorded(row),
+    finishedAtMs: finished === null ? undefined : Number(finished),
+    attempts,
+    seller: typeof seller === "string" ? seller : undefined,
+    refund:
+      typeof state === "string"
+        ? { state, amount: String(row["refund_amount"]), transaction: String(row["refund_hash"]) as Hex }
+        : undefined,
+  };
+}

@@ -1,0 +1,65 @@
+import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
+import type { Hex } from "#x402/hex.ts";
+
+/**
+ * Refund of a settlement: one transfer back to its payer.
+ * - `sent`: its transaction is signed and may have been sent; its outcome is not recorded;
+ * - `refunded`: final;
+ * - `failed`: the transaction was reverted and moved nothing, so that another may follow.
+ */
+export type Refund = Readonly<{
+  /** The settlement's. */
+  id: Hex;
+  amount: bigint;
+  state: "sent" | "refunded" | "failed";
+  hash: Hex;
+  /** Transaction nonce of the payee. */
+  nonce: number;
+  rawTransaction: Hex;
+}>;
+
+/** Record of refunds. Writes are durable when their promise resolves. Any method throws `StoreError`. */
+export type Refunds = Readonly<{
+  find: (id: Hex) => Promise<Refund | undefined>;
+  /**
+   * Records a signed refund before it is sent, in place of a failed one or of `lost`. Returns false, and records nothing, if there is another.
+   */
+  begin: (refund: Omit<Refund, "state">, lost?: Hex) => Promise<boolean>;
+  end: (refund: Refund, state: "refunded" | "failed") => Promise<void>;
+}>;
+
+const beginSql = `INSERT INTO refund (chain_id, id, amount, state, hash, nonce, raw_transaction, at_ms)
+  VALUES ($1, $2, $3, 'sent', $4, $5, $6, $7)
+  ON CONFLICT (chain_id, id) DO UPDATE SET amount = excluded.amount, state = 'sent', hash = excluded.hash, nonce = excluded.nonce,
+    raw_transaction = excluded.raw_transaction, at_ms = excluded.at_ms
+  WHERE refund.state = 'failed' OR (refund.state = 'sent' AND refund.hash = $8)`;
+const endSql = "UPDATE refund SET state = $4 WHERE chain_id = $1 AND id = $2 AND hash = $3 AND state = 'sent'";
+
+/** Creates the refunds of one chain on a store that has the ledger's tables. */
+export function createRefunds(
+  { chainId }: Readonly<{ chainId: number }>,
+  { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
+): Refunds {
+  return {
+    find: async (id) => {
+      const [row] = await store.rows("SELECT * FROM refund WHERE chain_id = $1 AND id = $2", [chainId, id]);
+      return row && toRefund(row);
+    },
+    begin: async ({ id, amount, hash, nonce, rawTransaction }, lost = "0x") => {
+      const values = [chainId, id, String(amount), hash, nonce, rawTransaction, clock(), lost];
+      return (await store.change(beginSql, values)) === 1;
+    },
+    end: async ({ id, hash }, state) => void (await store.change(endSql, [chainId, id, hash, state])),
+  };
+}
+
+function toRefund(row: SqlRow): Refund {
+  return {
+    id: String(row["id"]) as Hex,
+    amount: BigInt(String(row["amount"])),
+    state: String(row["state"]) as Refund["state"],
+    hash: String(row["hash"]) as Hex,
+    nonce: Number(row["nonce"]),
+    rawTransaction: String(row["raw_transaction"]) as Hex,
+  };
+}

@@ -1,0 +1,52 @@
+import { writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { runKilled } from "../support/facilitator/killed-refund.ts";
+import { runGatehouse } from "../support/run-command.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
+import {
+  buildFacilitatorEnvironment,
+  createLedgerFolder,
+  startFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+
+/** More requests than one run makes before its transaction is mined. */
+const requestsMax = 12;
+
+it("a refund killed at any request to its node, before or after the answer, is made once by the next run", async () => {
+  await using chain = await startPaymentChain();
+  await using ledgers = await createLedgerFolder();
+  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kills") };
+  const env = buildFacilitatorEnvironment(place);
+  const keyFile = ledgers.path("payee.key");
+  await writeFile(keyFile, testAccount(2).privateKey);
+  const points = Array.from({ length: 2 * requestsMax }, (_, at) => ({ at: 1 + (at >> 1), isBefore: at % 2 === 0 }));
+  {
+    await using facilitator = await startFacilitator(place);
+    const settled = points.map(async () => (await facilitator.settle(await signPayment(chain.token))).body.success);
+    expect((await Promise.all(settled)).every(Boolean)).toBe(true);
+  }
+  const { stdout } = await runGatehouse(["ledger", "export"], env);
+  const payments = [...stdout.matchAll(/eip155:1672\|[^,]+/g)].map(([name]) => name);
+  expect(payments).toHaveLength(points.length);
+  let kills = 0;
+  for (const [index, { at, isBefore }] of points.entries()) {
+    const args = ["refund", payments[index] ?? "", "--key-file", keyFile, "--yes"];
+    const before = await chain.balanceOf(testAccount(1).address);
+    const killed = await runKilled(
+      args,
+      { env, rpcUrl: chain.url },
+      (_, number, answer) => number === at && (answer === undefined) === isBefore,
+    );
+    if (killed.status === null) kills += 1;
+    const again = await runGatehouse(args, env);
+    expect([at, isBefore, again.status, again.stdout]).toEqual([
+      at,
+      isBefore,
+      0,
+      expect.stringMatching(/refunded (before: )?10000 by 0x/),
+    ]);
+    expect((await chain.balanceOf(testAccount(1).address)) - before).toBe(amount);
+  }
+  expect(kills).toBeGreaterThan(requestsMax);
+});

@@ -1,0 +1,168 @@
+import { writeFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { createClaim } from "#resource-server/testing/claim-ledger-contract.ts";
+import { openTestLedger } from "#resource-server/testing/claim-store.ts";
+import { runKilled, type KillPoint } from "../support/facilitator/killed-refund.ts";
+import { runGatehouse } from "../support/run-command.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import {
+  buildFacilitatorEnvironment,
+  createLedgerFolder,
+  startFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+const [payer, payee] = [testAccount(1), testAccount(2)];
+let chain: PaymentChain;
+let env: Record<string, string>;
+let keyFile: string;
+/** Names of settled payments, each refunded by one test. */
+let payments: string[];
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  const ledgers = resources.use(await createLedgerFolder());
+  const sellers = {
+    GATEHOUSE_FACILITATOR_API_KEYS: "alice=the-key-of-seller-A, the-key-of-seller-B",
+    GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([{ name: "alice" }]),
+  };
+  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("refunds"), env: sellers };
+  env = buildFacilitatorEnvironment(place);
+  keyFile = ledgers.path("payee.key");
+  await writeFile(keyFile, payee.privateKey.slice(2));
+  await using facilitator = await startFacilitator(place);
+  const settle = async (key: string) => {
+    const { body } = await facilitator.as({ "X-API-Key": key }).settle(await signPayment(chain.token));
+    expect(body).toMatchObject({ success: true });
+  };
+  const ofAlice = Array.from({ length: 6 }, () => settle("the-key-of-seller-A"));
+  await Promise.all([...ofAlice, settle("the-key-of-seller-B")]);
+  const busy = await runGatehouse(["ledger", "export"], env);
+  expect([busy.status, busy.stderr]).toEqual([1, expect.stringMatching(/is in use; stop the other facilitator/)]);
+  await facilitator[Symbol.asyncDispose]();
+  payments = (await exportRows()).filter(({ seller }) => seller === "alice").map((row) => String(row["payment"]));
+});
+
+afterAll(() => resources.disposeAsync());
+
+type Row = Readonly<Record<string, string>>;
+
+async function exportRows(args: readonly string[] = [], status = 0): Promise<readonly Row[]> {
+  const run = await runGatehouse(["ledger", "export", ...args], env);
+  expect([run.status, run.stderr]).toEqual([status, status === 0 ? "" : expect.any(String)]);
+  const [head = "", ...lines] = run.stdout.split("\r\n").slice(0, -1);
+  const names = head.split(",");
+  return lines.map((line) => Object.fromEntries(line.split(",").map((cell, at) => [names[at] ?? "", cell])));
+}
+
+const refundArgs = (payment: string, ...more: string[]) => ["refund", payment, "--key-file", keyFile, "--yes", ...more];
+const refund = (payment: string, ...more: string[]) => runGatehouse(refundArgs(payment, ...more), env);
+
+const isSending = (body: string) => body.includes("eth_sendRawTransaction");
+
+async function measureGain(work: () => Promise<void>): Promise<bigint> {
+  const before = await chain.balanceOf(payer.address);
+  await work();
+  return (await chain.balanceOf(payer.address)) - before;
+}
+
+describe("gatehouse ledger export", () => {
+  it("writes each settlement with what the chain and the claims say of it, of one seller, in a time", async () => {
+    const [network = "", asset = "", from = "", nonce = ""] = payments[0]?.split("|") ?? [];
+    const claims = env["GATEHOUSE_FACILITATOR_LEDGER_PATH"]?.replace("refunds", "claims") ?? "";
+    {
+      await using ledger = await openTestLedger(claims);
+      await ledger.claim({ ...createClaim(), key: { network, asset, payer: from, nonce } });
+    }
+    const rows = await exportRows(["--seller", "alice", "--to", "2100-01-01", "--claims", claims]);
+    expect(rows).toHaveLength(6);
+    const [first] = rows;
+    expect(rows.map(({ claim }) => claim)).toEqual(["working", ...Array.from({ length: 5 }, () => "none")]);
+    expect(first).toMatchObject({
+      seller: "alice",
+      payer: payer.address.toLowerCase(),
+      payee: payee.address.toLowerCase(),
+      asset: chain.token.toLowerCase(),
+      amount: String(amount),
+      state: "settled",
+      chain: "agrees",
+    });
+    expect(first?.["payment"]).toMatch(/^eip155:1672\|0x[0-9a-f]{40}\|0x[0-9a-f]{40}\|0x[0-9a-f]{64}$/);
+    // Chain 1672 charges the whole gas limit.
+    const { gas, gasPrice } = await chain.anvil.request<{ gas: string; gasPrice: string }>("eth_getTransactionByHash", [
+      first?.["transaction"],
+    ]);
+    expect(BigInt(first?.["gas_paid_wei"] ?? 0)).toBe(BigInt(gas) * BigInt(gasPrice));
+    expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
+  });
+
+  it("exits 1 for what the chain does not have, and says how many", async () => {
+    const database = new DatabaseSync(env["GATEHOUSE_FACILITATOR_LEDGER_PATH"] ?? "");
+    const of = "WHERE id = (SELECT min(id) FROM settlement)";
+    const lost = `0x${"ab".repeat(32)}`;
+    const hash = database.prepare(`SELECT transaction_hash AS hash FROM settlement ${of}`).get()?.["hash"] as string;
+    database.prepare(`UPDATE settlement SET transaction_hash = ? ${of}`).run(lost);
+    const run = await runGatehouse(["ledger", "export"], env);
+    database.prepare(`UPDATE settlement SET transaction_hash = ? ${of}`).run(hash);
+    database.close();
+    expect([run.status, run.stdout.match(/,not found,/g), run.stdout.match(/\r\n/g)]).toEqual([
+      1,
+      [",not found,"],
+      Array.from({ length: 8 }, () => "\r\n"),
+    ]);
+    expect(run.stderr).toMatch(/^ledger export: 1 settlements do not reconcile with the chain; .*\n$/);
+  });
+});
+
+describe("gatehouse refund", () => {
+  it("pays back a part once, is refused for another amount or key, and is in the export", async () => {
+    const payment = payments[0] ?? "";
+    const gain = await measureGain(async () => {
+      const { status, stdout } = await refund(payment, "--amount", "4000");
+      expect([status, stdout]).toEqual([
+        0,
+        expect.stringMatching(/to 0x\w{40}\n  gas: at most \d+ wei .*\nrefunded 4000 by 0x\w{64}\n$/s),
+      ]);
+      expect(await refund(payment)).toMatchObject({
+        status: 0,
+        stdout: expect.stringMatching(/^refunded before: 4000 /),
+      });
+      expect(await refund(payment, "--amount", "5000")).toMatchObject({ status: 1, stdout: "" });
+    });
+    expect(gain).toBe(4_000n);
+    const row = (await exportRows()).find((one) => one["payment"] === payment);
+    expect(row).toMatchObject({ refund_state: "refunded", refund_amount: "4000", refund_chain: "agrees" });
+    const other = { ...env, GATEHOUSE_REFUND_SIGNER_PRIVATE_KEY: payer.privateKey };
+    const wrong = await runGatehouse(["refund", payments[1] ?? "", "--yes"], other);
+    expect([wrong.status, wrong.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^refund: the key is that of 0x\w+, but 0x\w+ was paid/),
+    ]);
+    const unconfirmed = await runGatehouse(["refund", payments[1] ?? "", "--key-file", keyFile], env);
+    expect([unconfirmed.status, unconfirmed.stderr]).toEqual([1, "refund: not confirmed; nothing was sent.\n"]);
+    const unknown = await refund("eip155:1672|0x01|0x02|0x03");
+    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringMatching(/has no settled payment/)]);
+    expect(wrong.stderr + unconfirmed.stdout).not.toContain(payee.privateKey.slice(2));
+  });
+
+  it.each<[number, string, KillPoint]>([
+    [1, "when it is recorded and not sent", (body, _, answer) => isSending(body) && answer === undefined],
+    [2, "when it is sent", (body, _, answer) => isSending(body) && answer !== undefined],
+    [3, "when it is mined", (_body, _, answer = "") => answer.includes('"effectiveGasPrice"')],
+  ])("(%i) killed %s, it is made once by the next run", async (index, _, point) => {
+    const payment = payments[index] ?? "";
+    const gain = await measureGain(async () => {
+      const killed = await runKilled(refundArgs(payment), { env, rpcUrl: chain.url }, point);
+      expect(killed.status).toBeNull();
+      const again = await refund(payment);
+      expect([again.status, again.stdout, again.stderr]).toEqual([
+        0,
+        expect.stringMatching(/^refunded 10000 by 0x/),
+        "",
+      ]);
+    });
+    expect(gain).toBe(amount);
+  });
+});

@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { gatehouseProgram } from "../programs/place.ts";
+
+/** Whether a command is killed at a request to its node, by its body and number: before the node has it, then after it answered. */
+export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
+
+/** Ending of a command, and the number of requests it made. */
+export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
+
+/** Runs `gatehouse <args>` against a node, and kills it by SIGKILL at a point, if it comes there. */
+export async function runKilled(
+  args: readonly string[],
+  { env, rpcUrl }: Readonly<{ env: Readonly<Record<string, string>>; rpcUrl: string }>,
+  point?: KillPoint,
+): Promise<KilledRun> {
+  let requests = 0;
+  const printed = { stdout: "", stderr: "" };
+  const proxy = createServer(async (request, response) => {
+    const body = await text(request);
+    requests += 1;
+    const number = requests;
+    if (point?.(body, number, undefined) === true) return void child.kill("SIGKILL");
+    const answer = await fetch(rpcUrl, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const given = await answer.text();
+    if (point?.(body, number, given) === true) return void child.kill("SIGKILL");
+    response.writeHead(answer.status, { "Content-Type": "application/json" }).end(given);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const child = spawn(process.execPath, [gatehouseProgram, ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...env, GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: url },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
+  const [status] = (await once(child, "close")) as [number | null];
+  proxy.closeAllConnections();
+  proxy.close();
+  return { status, ...printed, requests };
+}
