@@ -1,12 +1,44 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
+import { keepResponses } from "./retained-responses.ts";
 import { createClaim, testClaimLedger } from "../testing/claim-ledger-contract.ts";
 import { joinTestLedger, openTestLedger } from "../testing/claim-store.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+/** Adds delivered claims whose payments have expired, with their responses. */
+function fillLedger(file: string, claims: number): void {
+  using database = new DatabaseSync(file);
+  database
+    .prepare(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+    INSERT INTO claims (network, asset, payer, nonce, state, route, fingerprint, digest, requirements, valid_before, status, headers,
+      body, updated_at_ms, idempotency_key)
+    SELECT 'eip155:1672', '0xaa', '0xbb', hex(randomblob(32)), 'delivered', 'GET /data', hex(randomblob(32)), hex(randomblob(32)), '{}',
+      n, 200, '[]', zeroblob(500), n, '' FROM numbers`)
+    .run(claims);
+}
+
+/** Measures the processor time of the longest statement from now on, in milliseconds: another process does not add to it. */
+function measureStatements(): Readonly<{ stop: () => number }> {
+  let longestMs = 0;
+  const restore = (["run", "all"] as const).map((name) => {
+    const original = StatementSync.prototype[name] as (...parameters: unknown[]) => unknown;
+    const measured = function (this: StatementSync, ...parameters: unknown[]): unknown {
+      const before = process.threadCpuUsage();
+      const result = original.apply(this, parameters);
+      const { user, system } = process.threadCpuUsage(before);
+      longestMs = Math.max(longestMs, (user + system) / 1_000);
+      return result;
+    };
+    Object.assign(StatementSync.prototype, { [name]: measured });
+    return () => Object.assign(StatementSync.prototype, { [name]: original });
+  });
+  return { stop: () => (restore.forEach((put) => put()), longestMs) };
+}
 
 function ledgerFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "claims-"));
@@ -18,6 +50,18 @@ describe("claim ledger in SQLite", () => {
   testClaimLedger(async () => {
     const file = ledgerFile();
     return { open: (clock) => openTestLedger(file, clock) };
+  });
+
+  it("keeps its process no longer at a time, however many responses have expired", async () => {
+    const file = ledgerFile();
+    await (await openTestLedger(file))[Symbol.asyncDispose]();
+    fillLedger(file, 12_000);
+    const longest = measureStatements();
+    await using ledger = await openTestLedger(file);
+    await keepResponses({ bytesMax: 1e9 }, ledger).trim();
+    expect(await ledger.forget(Date.now())).toBeGreaterThan(0);
+    expect(await ledger.count()).toEqual({ delivered: expect.any(Number) });
+    expect(longest.stop()).toBeLessThan(50);
   });
 
   it("is opened by one process at a time", async () => {

@@ -41,7 +41,7 @@ export type ClaimLedger = Readonly<{
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
   /**
    * Deletes responses that no process is delivering: delivered ones of expired payments; or, oldest first, delivered ones, or ones not
-   * fetched before the payment expired. Returns the number deleted.
+   * fetched before the payment expired. Returns the number deleted, at most {@link forgottenMax}: nothing else runs meanwhile.
    */
   forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
   /** Returns the size of all retained responses in bytes. */
@@ -50,7 +50,7 @@ export type ClaimLedger = Readonly<{
   payersAbove(bytes: number): Promise<ReadonlySet<string>>;
   /** Counts the claims by state. */
   count(): Promise<Readonly<Record<string, number>>>;
-  /** Deletes claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
+  /** Deletes at most {@link forgottenMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
   forget(before: number): Promise<number>;
 }>;
 
@@ -126,12 +126,12 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const rows = await store.rows(sql.count);
       return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));
     },
-    forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000)]),
+    forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), forgottenMax]),
   };
 }
 
-/** Max responses of expired payments deleted in one statement. */
-const forgottenMax = 10_000;
+/** Max claims or responses deleted in one statement: some 25 ms. */
+export const forgottenMax = 500;
 
 function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
   return [network, asset, payer, nonce] as const;
@@ -178,7 +178,8 @@ function buildClaimSql(nowMs: string) {
       WHERE ${mine} AND state IN ('settled', 'delivered')`,
     forgetResponses: `UPDATE claims SET state = 'delivered', payload = NULL, status = NULL, headers = NULL, body = NULL
       WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
-        WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2 ORDER BY updated_at_ms LIMIT $3)
+        WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2
+          ORDER BY valid_before, updated_at_ms LIMIT $3)
         AND status IS NOT NULL AND owner IS NULL`,
     responseBytes: "SELECT sum(length(body)) AS bytes FROM claims WHERE status IS NOT NULL",
     payersAbove: "SELECT payer FROM claims WHERE status IS NOT NULL GROUP BY payer HAVING sum(length(body)) > $1",
@@ -189,6 +190,8 @@ function buildClaimSql(nowMs: string) {
     unsettled: `SELECT ${foundClaimColumns} FROM claims WHERE state = 'settling' AND ${free("$2")} ORDER BY updated_at_ms LIMIT $1`,
     count: "SELECT state, count(*) AS claims FROM claims GROUP BY state",
     forget: `DELETE FROM claims
-      WHERE state IN ('settled', 'delivered') AND owner IS NULL AND updated_at_ms < $1 AND valid_before < $2`,
+      WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
+        WHERE state IN ('settled', 'delivered') AND owner IS NULL AND updated_at_ms < $1 AND valid_before < $2 LIMIT $3)
+        AND owner IS NULL`,
   };
 }

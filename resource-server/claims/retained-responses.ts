@@ -1,4 +1,5 @@
-import type { ClaimLedger } from "./claim-ledger.ts";
+import { boundCount, repeatForgetting } from "./bounded-count.ts";
+import { forgottenMax, type ClaimLedger } from "./claim-ledger.ts";
 
 /** Responses in the ledger: those that may be requested again, and those not fetched yet. */
 export type RetainedResponses = Readonly<{
@@ -24,12 +25,13 @@ const payerPart = 1 / 64;
  */
 export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger): RetainedResponses {
   const commonBytes = bytesMax * commonPart;
+  const countBytes = boundCount(() => ledger.responseBytes());
   let bytes = 0;
   let large: ReadonlySet<string> = new Set();
   return {
     async trim() {
-      await ledger.forgetResponses("expired");
-      bytes = await ledger.responseBytes();
+      await repeatForgetting(() => ledger.forgetResponses("expired"), forgottenMax);
+      bytes = await countBytes();
       for (const which of ["delivered", "untaken"] as const) {
         while (bytes > commonBytes && (await ledger.forgetResponses(which, forgottenTogether)) > 0)
           bytes = await ledger.responseBytes();

@@ -1,5 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import { repeatForgetting } from "../claims/bounded-count.ts";
+import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
@@ -54,7 +55,7 @@ export function resumeSettlements(
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
     await responses.trim();
-    await ledger.forget(clock() - options.retentionMs);
+    await repeatForgetting(() => ledger.forget(clock() - options.retentionMs), forgottenMax);
   }
 
   async function run(): Promise<void> {
