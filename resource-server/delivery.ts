@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { finished } from "node:stream/promises";
 import type { BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { within } from "#daemon/time.ts";
@@ -39,12 +38,21 @@ export async function followDelivery(
 /** Waits until a response is sent. Returns the error if sending failed; the connection is closed then. */
 async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
   try {
-    await within("the delivery", deliveryTimeoutMs, finished(outgoing, { readable: false }));
+    await within("the delivery", deliveryTimeoutMs, waitForFinish(outgoing));
     return undefined;
   } catch (error) {
     outgoing.destroy();
     return error;
   }
+}
+
+/** Like `finished` of `node:stream`, which adds a dozen listeners to each response. */
+function waitForFinish(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => (outgoing.writableFinished ? resolve() : reject(new Error("the connection was closed")));
+    outgoing.once("finish", resolve).once("close", end);
+    if (outgoing.destroyed) end();
+  });
 }
 
 async function record(end: Promise<void>, { facts, lines }: About): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { getRequestListener } from "@hono/node-server";
 import {
   decodePaymentRequiredHeader,
@@ -16,7 +17,10 @@ import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { FairSlots } from "#daemon/fair-places.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
-import { addPaidRoutes } from "./http.ts";
+import { createSelling } from "./http.ts";
+import { allowOtherOrigins } from "./other-requests.ts";
+import { addPaidRoutes, servePast } from "./selling-port.ts";
+import type { NodeBindings } from "./selling-request.ts";
 import type { Route } from "./routes/route.ts";
 import { createClaimSearch } from "./sale/guarded-sale.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
@@ -37,19 +41,19 @@ async function openShop() {
   const owners = createPaymentOwners();
   const unverified = new FairSlots(10);
   const registry = new Registry();
-  const app = createApp({ bodyLimitBytes: 65_536 }, { log });
+  const app = createApp({ bodyLimitBytes: 65_536, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
   const begun = vi.fn();
   const memory = new MemoryBudget({ totalBytes: 100_000, addressBytes: 100_000, connectionBytes: 100_000 });
-  addPaidRoutes(
-    app,
+  const live = {
+    find: (method: string, path: string) => {
+      begun();
+      return routes.get(`${method} ${path}`);
+    },
+    taken: ({ accepts }: Route) => accepts,
+  };
+  const serveSold = createSelling(
     {
-      routes: {
-        find: (method, path) => {
-          begun();
-          return routes.get(`${method} ${path}`);
-        },
-        taken: ({ accepts }) => accepts,
-      },
+      routes: live,
       publicUrl: undefined,
       bodyLimitBytes: 65_536,
       deliveryTimeoutMs: 20_000,
@@ -77,7 +81,10 @@ async function openShop() {
       log,
     },
   );
-  const listener = getRequestListener(app.fetch);
+  addPaidRoutes(app, live, serveSold);
+  const listener = getRequestListener((asked, env) =>
+    servePast(app, live, { serveSold, metrics: registry, log }).fetch(asked, env as NodeBindings),
+  );
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -212,6 +219,25 @@ it("requests no payment while none could be settled", async () => {
     null,
   ]);
   expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
+});
+
+it("answers the same past the application as through it", async () => {
+  shop.routes.set(route.key, route);
+  const ask = async (payment: Record<string, string>, way: Record<string, string>) => {
+    const headers = { "X-Request-Id": "r-1", ...payment, ...way };
+    const [answer] = (await once(request(`${shop.url}/data?a=1`, { headers }).end(), "response")) as [IncomingMessage];
+    const { date: _date, ...fields } = answer.headers;
+    return [answer.statusCode, Object.fromEntries(Object.entries(fields).toSorted()), await text(answer)];
+  };
+  for (const payment of [undefined, "no payment", newPayment()]) {
+    const paying = payment === undefined ? {} : { "PAYMENT-SIGNATURE": payment };
+    const past = await ask(paying, {});
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    expect(past).toEqual(await ask(paying, { "Content-Length": "0" }));
+    expect(past[1]).toMatchObject({ "access-control-allow-origin": "*", "x-request-id": "r-1" });
+  }
+  const measured = 'gatehouse_http_request_duration_seconds_count{method="GET",route="/data",status="402"} 4';
+  expect(await shop.registry.metrics()).toContain(measured);
 });
 
 describe("a request that is judged by its head", () => {

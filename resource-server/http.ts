@@ -1,9 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { encodePaymentResponseHeader } from "@x402/core/http";
-import type { Context } from "hono";
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
-import type { App, AppVariables } from "#daemon/http/app.ts";
 import { readHeldBody } from "#daemon/http/held-body.ts";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
@@ -11,15 +10,16 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Scheme } from "#x402/scheme.ts";
 import { followDelivery } from "./delivery.ts";
 import { logOutcome, nameSale, type SaleInfo, type SaleLines } from "./sale/sale-lines.ts";
-import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale } from "./payment-answers.ts";
+import { rememberOffers, type RememberedOffers } from "./offers.ts";
+import { answerUnsettled, answerWithoutOffer, requirePayment, answerSale, type Answer } from "./payment-answers.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
-import { answerNoRoute } from "./other-requests.ts";
 import type { LiveRoutes } from "./routes/live-routes.ts";
-import { routeMethods, type Route } from "./routes/route.ts";
+import type { Route } from "./routes/route.ts";
 import type { SaleOutcome, SaleWithoutLedger } from "./sale/sale-outcome.ts";
 import { noOffer, type SaleRequest } from "./sale/sale.ts";
+import { readHeader, type SellingRequest } from "./selling-request.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type PaidRoutesDependencies = Readonly<{
@@ -50,85 +50,93 @@ export type PaidRoutesOptions = Readonly<{
   schemes?: readonly Scheme[];
 }>;
 
-/** `node:http` objects that the listener passes with each request. */
-type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
+/** Serves a request by a method that can be sold: sells, requests payment, or responds that there is no such route. */
+export type ServeSold = (request: SellingRequest, method: Route["method"]) => MaybeAnswered;
+
+type MaybeAnswered = Answer | Response | Promise<Answer | Response>;
 
 /**
- * Adds the routes for sale, which may change at any time. A request is served only if its method and path match those of a route byte for
- * byte; only this code calls the upstream, so no other spelling of a path can bypass the payment. If a route was removed, a payment still
- * gets what it bought before. `payment-answers.ts` defines the response to each outcome of a sale.
+ * Creates the function that serves the routes for sale, which may change at any time. A request is served only if its method and path match
+ * those of a route byte for byte; only this code calls the upstream, so no other spelling of a path can bypass the payment. If a route was
+ * removed, a payment still gets what it bought before. `payment-answers.ts` defines the response to each outcome of a sale.
  */
-export function addPaidRoutes(app: App, options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): void {
+export function createSelling(options: PaidRoutesOptions, dependencies: PaidRoutesDependencies): ServeSold {
   const { log } = dependencies;
-  const serving = {
-    ...dependencies,
-    lines: { sales: createBoundedLog(log, boundOfSales), others: createBoundedLog(log), log },
-  };
-  app.all("*", async (c) => {
-    const { method, url: target = "" } = getBindings(c).incoming;
-    const isHead = method === "HEAD";
-    const named = options.routes.find(isHead ? "GET" : c.req.method, c.req.path);
-    if (named !== undefined) c.set("route", named.path);
-    const sold = isHead ? "GET" : routeMethods.find((known) => known === method);
-    return sold === undefined
-      ? answerNoRoute(c, target, options.routes)
-      : serve(c, { method: sold, target, isHead }, options, serving);
-  });
+  const lines = { sales: createBoundedLog(log, boundOfSales), others: createBoundedLog(log), log };
+  const serving = { ...dependencies, lines, offers: rememberOffers(options) };
+  return (request, method) => serve(request, method, options, serving);
 }
 
-/** Client's request line: the method to pay for, and path with query as sent. HEAD only requests the offers of its GET. */
-type Target = Readonly<{ method: Route["method"]; target: string; isHead: boolean }>;
+type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines; offers: RememberedOffers }>;
 
-type Serving = PaidRoutesDependencies & Readonly<{ lines: SaleLines }>;
-
-async function serve(
-  c: Context<AppVariables>,
-  { method, target, isHead }: Target,
+function serve(
+  request: SellingRequest,
+  method: Route["method"],
   options: PaidRoutesOptions,
   serving: Serving,
-): Promise<Response> {
+): MaybeAnswered {
+  const { incoming } = request;
+  const { url: target = "" } = incoming;
+  const isHead = incoming.method === "HEAD";
   const path = target.split("?", 1)[0] ?? "";
   const find = () => options.routes.find(method, path);
-  const url = () => new URL(target, options.publicUrl ?? c.req.url).href;
-  const refuse = (outcome: "unpaid" | "invalid", reason: string) => {
+  const header = isHead ? undefined : readHeader(incoming.headers, "payment-signature");
+  if (header !== undefined) return servePaid(request, { method, target, path, find, header }, options, serving);
+  const route = find();
+  if (route === undefined) return request.answerNoRoute();
+  if (route.accepts.length === 0 || serving.settlesNothing()) return answerUnsettled();
+  serving.metrics.count(route, "unpaid");
+  return serving.offers(route, request, isHead);
+}
+
+/** A request with a payment: the method to pay for, path with query as sent, and the route that it names at the moment. */
+type Paid = Readonly<{
+  method: Route["method"];
+  target: string;
+  path: string;
+  find: () => Route | undefined;
+  header: string;
+}>;
+
+async function servePaid(
+  request: SellingRequest,
+  { method, target, path, find, header }: Paid,
+  options: PaidRoutesOptions,
+  serving: Serving,
+): Promise<Answer | Response> {
+  const url = new URL(target, options.publicUrl ?? request.url);
+  const refuse = (reason: string) => {
     const route = find();
-    if (route === undefined) return answerNoRoute(c, target, options.routes);
-    serving.metrics.count(route, outcome);
-    return requirePayment(route, url(), reason);
+    if (route === undefined) return request.answerNoRoute();
+    serving.metrics.count(route, "invalid");
+    return requirePayment(route, url.href, reason);
   };
-  const header = isHead ? undefined : c.req.header("PAYMENT-SIGNATURE");
-  if (header === undefined && isUnsettled(find(), serving)) return answerUnsettled();
-  if (header === undefined)
-    return refuse("unpaid", `PAYMENT-SIGNATURE header is required${isHead ? ", with GET" : ""}`);
   const reading = readPayment(header, options.schemes);
-  if (!reading.ok) return refuse("invalid", `invalid_payload: ${reading.message}`);
+  if (!reading.ok) return refuse(`invalid_payload: ${reading.message}`);
 
   const { payment } = reading;
-  const client = toAddressKey(findAddress(getBindings(c).incoming, options.client));
+  const address = findAddress(request.incoming, options.client);
+  const client = toAddressKey(address);
   using opened = new DisposableStack();
-  const memory = opened.use(openMemory(c, client, serving.memory));
+  const memory = opened.use(openMemory(request, client, serving.memory));
   let body: Uint8Array<ArrayBuffer> | undefined;
   if (method !== "GET") {
     // Any client can make up a payment, so read the body only if the payment may buy something here, or has bought it.
     if (!isOffered(payment, find(), options)) {
       const claim = await serving.findClaim(payment);
-      if (claim === false) return refuse("invalid", noOffer);
+      if (claim === false) return refuse(noOffer);
       if (claim !== true) return answerWithoutOffer(claim);
     }
-    body = await readHeldBody(c.req.raw.body, options.bodyLimitBytes, memory);
+    body = await readHeldBody(request.body(), options.bodyLimitBytes, memory);
     if (body === undefined) return answerWithoutOffer({ kind: "busy" });
   }
   opened.move();
   // Look up the route after the body, which a client may send slowly: the offers at that time apply.
   const route = find();
-  const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory };
-  if (route === undefined) return collect(c, { ...sent, target, key: `${method} ${path}` }, options, serving);
-  return buy(c, { ...sent, route, target, url: url(), body }, options, serving);
-}
-
-/** Returns whether a route is sold, and no payment for it could be settled now. */
-function isUnsettled(route: Route | undefined, { settlesNothing }: Serving): boolean {
-  return route !== undefined && (route.accepts.length === 0 || settlesNothing());
+  const trace = request.trace();
+  const sent = { payment, fingerprint: requestFingerprint({ method, target, body }), client, memory, trace };
+  if (route === undefined) return collect(request, { ...sent, key: `${method} ${path}` }, options, serving);
+  return buy(request, { ...sent, route, target, url, body, address }, options, serving);
 }
 
 function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidRoutesOptions): boolean {
@@ -136,104 +144,96 @@ function isOffered(payment: Payment, route: Route | undefined, { routes }: PaidR
 }
 
 /** Completely received payment, and the memory that buffers its request. */
-type Sent = Readonly<{ payment: Payment; fingerprint: string; client: string; memory: ConnectionMemory }>;
+type Sent = Readonly<{
+  payment: Payment;
+  fingerprint: string;
+  client: string;
+  memory: ConnectionMemory;
+  trace: RequestTrace;
+}>;
 
 type Ordered = Sent &
-  Readonly<{ route: Route; target: string; url: string; body: Uint8Array<ArrayBuffer> | undefined }>;
+  Readonly<{ route: Route; target: string; url: URL; body: Uint8Array<ArrayBuffer> | undefined; address: string }>;
 
 async function buy(
-  c: Context<AppVariables>,
-  { payment, fingerprint, client, memory, route, target, url, body }: Ordered,
+  { incoming, outgoing }: SellingRequest,
+  { route, target, url, body, address, ...sent }: Ordered,
   options: PaidRoutesOptions,
   serving: Serving,
-): Promise<Response> {
+): Promise<Answer> {
   const { sell, work, metrics } = serving;
-  const { payer } = payment.key;
-  const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
+  const { payment, memory, trace } = sent;
   using opened = new DisposableStack();
   opened.use(memory);
-  const origin = {
-    clientAddress: findAddress(getBindings(c).incoming, options.client),
-    protocol: new URL(url).protocol === "https:" ? ("https" as const) : ("http" as const),
-    host: new URL(url).host,
-    ...trace,
-  };
+  const protocol = url.protocol === "https:" ? ("https" as const) : ("http" as const);
+  const origin = { clientAddress: address, protocol, host: url.host, ...trace };
   const outcome = await sell({
-    payment,
+    ...sent,
     requirements: findAcceptedOffer(payment, options.routes.taken(route)),
     route: route.key,
-    fingerprint,
-    client,
-    memory,
-    trace,
     work: async () => {
-      const request = { route, target, headers: c.req.raw.headers, body, origin, memory };
-      const result = await metrics.timeUpstream(route, () => work(request, payer));
+      const request = { route, target, headers: incoming.headers, body, origin, memory };
+      const result = await metrics.timeUpstream(route, () => work(request, payment.key.payer));
       memory.release(body?.buffer.byteLength ?? 0);
       return result;
     },
   });
   metrics.count(route, outcome.kind);
   opened.move();
-  finishSale(c, nameSale(route.key, payment, trace), { outcome, memory, options, serving });
-  return answerSale(route, url, outcome);
+  finishSale(nameSale(route.key, payment, trace), { outcome, outgoing, memory, options, serving });
+  return answerSale(route, url.href, outcome);
 }
 
 /** Payment sent to a path that is not, or no longer, a route; `key` would be its route's. */
-type Claimed = Sent & Readonly<{ target: string; key: string }>;
+type Claimed = Sent & Readonly<{ key: string }>;
 
 /** Delivers to a payment what it bought while the route existed; returns not found for anything else. */
 async function collect(
-  c: Context<AppVariables>,
-  { payment, fingerprint, client, memory, target, key }: Claimed,
+  { outgoing, answerNoRoute: noRoute }: SellingRequest,
+  { key, ...sent }: Claimed,
   options: PaidRoutesOptions,
   serving: Serving,
-): Promise<Response> {
-  const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
+): Promise<Answer | Response> {
+  const { payment, memory, trace } = sent;
   using opened = new DisposableStack();
   opened.use(memory);
   const outcome = await serving.sell({
-    payment,
+    ...sent,
     requirements: undefined,
     route: key,
-    fingerprint,
-    client,
-    memory,
-    trace,
     work: () => Promise.resolve({ kind: "failed", status: 503, message: "the route is sold no more" }),
   });
-  if (outcome.kind === "other-request") return answerNoRoute(c, target, options.routes);
+  if (outcome.kind === "other-request") return noRoute();
   if (outcome.kind === "invalid") {
-    if (outcome.settlement !== undefined) c.header("PAYMENT-RESPONSE", encodePaymentResponseHeader(outcome.settlement));
-    return answerNoRoute(c, target, options.routes);
+    const { settlement } = outcome;
+    return noRoute(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) });
   }
   // For these two, the ledger shows that the request was for a route, so clients can't make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") serving.metrics.count({ key }, outcome.kind);
   opened.move();
-  finishSale(c, nameSale(key, payment, trace), { outcome, memory, options, serving });
+  finishSale(nameSale(key, payment, trace), { outcome, outgoing, memory, options, serving });
   return answerWithoutOffer(outcome);
 }
 
 /** Opens the memory for one sale's response; its connection may be closed in favour of other clients. */
-function openMemory(c: Context, client: string, budget: MemoryBudget): ConnectionMemory {
-  const { outgoing } = getBindings(c);
+function openMemory({ outgoing }: SellingRequest, client: string, budget: MemoryBudget): ConnectionMemory {
   return new ConnectionMemory(budget, { address: () => client, cut: () => outgoing.destroy() });
 }
 
-type Ended = Readonly<{
-  outcome: SaleOutcome;
-  /** Buffers the response until the client has received it. */
-  memory: ConnectionMemory;
-  options: PaidRoutesOptions;
-  serving: Serving;
-}>;
+type Ended = Pick<SellingRequest, "outgoing"> &
+  Readonly<{
+    outcome: SaleOutcome;
+    /** Buffers the response until the client has received it. */
+    memory: ConnectionMemory;
+    options: PaidRoutesOptions;
+    serving: Serving;
+  }>;
 
 /** Logs the outcome of a sale, and tracks the delivery of its response to the client. */
-function finishSale(c: Context, facts: SaleInfo, { outcome, memory, options, serving }: Ended): void {
+function finishSale(facts: SaleInfo, { outcome, outgoing, memory, options, serving }: Ended): void {
   const { lines } = serving;
   logOutcome(lines, facts, outcome);
   if (outcome.kind !== "sold" && outcome.kind !== "declined") return memory[Symbol.dispose]();
-  const { outgoing } = getBindings(c);
   const { deliveryTimeoutMs } = options;
   void followDelivery(outcome, { outgoing, memory, deliveryTimeoutMs }, { facts, lines: lines.others });
 }
@@ -241,8 +241,4 @@ function finishSale(c: Context, facts: SaleInfo, { outcome, memory, options, ser
 function findAddress({ socket, headers }: IncomingMessage, client: ClientAddress): string {
   if (socket.remoteAddress === undefined) return "unknown";
   return client.of(socket.remoteAddress, client.forwardedBy(readForwarded(headers)));
-}
-
-function getBindings(c: Context): NodeBindings {
-  return c.env as NodeBindings;
 }

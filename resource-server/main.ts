@@ -1,7 +1,6 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { FairSlots } from "#daemon/fair-places.ts";
-import { createFetch } from "#daemon/http/fetch.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
@@ -14,9 +13,11 @@ import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
-import { addPaidRoutes } from "./http.ts";
+import { createHttpClient } from "./http-client.ts";
+import { createSelling } from "./http.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { keepResponses } from "./claims/retained-responses.ts";
+import { addPaidRoutes, servePast } from "./selling-port.ts";
 import { allowOtherOrigins } from "./other-requests.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import type { Route } from "./routes/route.ts";
@@ -40,7 +41,7 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
-  const fetch = createFetch();
+  const fetch = createHttpClient();
   const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
@@ -80,8 +81,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const app = createApp({ bodyLimitBytes, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
-  addPaidRoutes(
-    app,
+  const serveSold = createSelling(
     { routes: offered, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
       settlesNothing: facilitation.settlesNothing,
@@ -93,8 +93,9 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       log,
     },
   );
+  addPaidRoutes(app, offered, serveSold);
   const listener = resources.use(
-    await listenHttp(app, {
+    await listenHttp(servePast(app, routes, { serveSold, metrics: registry, log }), {
       ...buildSellingPort(settings.listen, client),
       connections: connections.listener({ name: "resource-server" }),
     }),

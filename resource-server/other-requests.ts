@@ -14,7 +14,8 @@ export function answerNoRoute(
   const path = target.split("?", 1)[0] ?? "";
   const sold = routeMethods.filter((method) => find(method, path) !== undefined);
   if (sold.length === 0) return c.notFound();
-  return answerOtherMethod([...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"]);
+  const { body, ...init } = answerOtherMethod([...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"]);
+  return new Response(body, init);
 }
 
 /** Response headers that a page of another origin may read, in addition to those that the Fetch standard lists as safe. */
@@ -40,3 +41,9 @@ export const allowOtherOrigins = cors({
   exposeHeaders: exposedHeaders,
   maxAge: 600,
 });
+
+/** The headers that it adds to a response, by name in lower case. */
+export const otherOriginHeaders = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposedHeaders.join(","),
+} as const;

@@ -7,6 +7,13 @@ import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
 
+/** A response; names of headers from an upstream are in lower case, as is `cache-control` of all. */
+export type Answer = Readonly<{
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array<ArrayBuffer> | null;
+}>;
+
 /** Seconds until a client may retry; about one block interval. */
 const retryAfterSeconds = "1";
 /** Typical recovery time of a database, facilitator or node, in seconds. */
@@ -35,18 +42,18 @@ const recoveryRetryAfterSeconds = "3";
  *
  * If the route is no longer for sale, 404 replaces 402 and the 409 for another request; PAYMENT-RESPONSE stays.
  */
-export function answerSale(route: Route, url: string, outcome: SaleOutcome): Response {
+export function answerSale(route: Route, url: string, outcome: SaleOutcome): Answer {
   if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome);
   return answerWithoutOffer(outcome);
 }
 
 /** Responds, like {@link answerSale}, to an outcome that does not need the route's offers. */
-export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Response {
+export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Answer {
   switch (outcome.kind) {
     case "sold":
       return answerResource(outcome.response, outcome.settlement);
     case "declined":
-      return answerUpstream(outcome.response, { "Cache-Control": "no-store" });
+      return answerUpstream(outcome.response, { "cache-control": "no-store" });
     case "failed":
       return answerJson(
         outcome.status,
@@ -88,12 +95,12 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
 }
 
 /** Responds to a method with which a path is not for sale. */
-export function answerOtherMethod(allowed: readonly string[]): Response {
+export function answerOtherMethod(allowed: readonly string[]): Answer {
   return answerJson(405, `this path is served by ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
 }
 
 /** Responds to a request without a payment while none could be settled, so that no client signs one. */
-export function answerUnsettled(): Response {
+export function answerUnsettled(): Answer {
   return answerJson(503, "payments can't be settled now, so none is requested; try again later.", {
     "Retry-After": recoveryRetryAfterSeconds,
   });
@@ -108,7 +115,7 @@ export function requirePayment(
   url: string,
   error: string,
   { message, settlement }: Readonly<{ message?: string | undefined; settlement?: SettleResponse }> = {},
-): Response {
+): Answer {
   const instructions: PaymentRequired = {
     x402Version: 2,
     error,
@@ -131,11 +138,11 @@ export function requirePayment(
   });
 }
 
-function answerResource(response: SoldResponse, settlement: SettleResponse): Response {
+function answerResource(response: SoldResponse, settlement: SettleResponse): Answer {
   const given = response.headers.find(([name]) => name === "cache-control")?.[1];
   return answerUpstream(response, {
     "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement),
-    "Cache-Control": limitToClient(given ?? ""),
+    "cache-control": limitToClient(given ?? ""),
   });
 }
 
@@ -147,11 +154,10 @@ function limitToClient(value: string): string {
   );
 }
 
-function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Response {
-  const { status, headers } = response;
-  const answer = new Response(getBody(response), { status, headers: headers.map(([name, value]) => [name, value]) });
-  for (const [name, value] of Object.entries(own)) answer.headers.set(name, value);
-  return answer;
+function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Answer {
+  const body = getBody(response);
+  const type = body === null ? {} : { "content-type": "text/plain; charset=UTF-8" };
+  return { status: response.status, headers: { ...type, ...Object.fromEntries(response.headers), ...own }, body };
 }
 
 /** Returns the body, or null for a status without one (RFC 9110), because such a response must be created without a body. */
@@ -159,10 +165,12 @@ function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null
   return status === 204 || status === 205 ? null : body;
 }
 
-function answerJson(status: number, error: string, headers: Readonly<Record<string, string>>): Response {
+/** Responds with an error in JSON. */
+export function answerJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
   return answerBody(status, { error }, headers);
 }
 
-function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): Response {
-  return Response.json(body, { status, headers: { "Cache-Control": "no-store", ...headers } });
+function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): Answer {
+  const fixed = { "content-type": "application/json", "cache-control": "no-store" };
+  return { status, headers: { ...fixed, ...headers }, body: JSON.stringify(body) };
 }

@@ -10,8 +10,11 @@ export type CommitGroupsDependencies = Readonly<{
 }>;
 
 type Waiter = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
-/** Runs its statements; returns the waiter for its commit, or its failure, to be on disk. */
-type Writer = Readonly<{ run: () => Promise<Waiter>; reject: Waiter["reject"] }>;
+/** Runs its statements; returns the waiter for its commit, or its failure, to be on disk; `isUnsynced`: to be visible. */
+type Writer = Readonly<{ run: () => Promise<Waiter>; reject: Waiter["reject"]; isUnsynced: boolean }>;
+
+/** `isAtomic`: a writer is a single statement; otherwise its failure undoes all its statements, and none of another writer's. */
+export type WriterOptions = Readonly<{ isAtomic?: boolean; isUnsynced?: boolean }>;
 
 /**
  * Commits the writers of one connection in groups: those that arrive while a group is flushed to disk form the next one, which shares a
@@ -33,11 +36,8 @@ export class CommitGroups {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * Runs a writer in the next group, and resolves once its commit is on disk. `isAtomic`: it is a single statement; otherwise its failure
-   * undoes all its statements, and none of another writer's.
-   */
-  write<T>(work: () => Promise<T>, { isAtomic = false }: Readonly<{ isAtomic?: boolean }> = {}): Promise<T> {
+  /** Runs a writer in the next group, and resolves once its commit is on disk; `isUnsynced`: once it is visible, and flushed with another's. */
+  write<T>(work: () => Promise<T>, { isAtomic = false, isUnsynced = false }: WriterOptions = {}): Promise<T> {
     const { database } = this.#dependencies;
     const savepoint = (statement: string): void => (isAtomic ? undefined : this.#execute(statement));
     return new Promise((resolve, reject) => {
@@ -54,18 +54,16 @@ export class CommitGroups {
           return { resolve: () => reject(error), reject };
         }
       };
-      this.#writers.push({ run, reject });
+      this.#writers.push({ run, reject, isUnsynced });
       void this.#runGroups();
     });
   }
 
-  /** Runs a single statement outside of groups, so that it sees no part of one. What it writes is committed then, and flushed with the next group. */
-  async runBetween<T>(work: () => T, { isWriting = false }: Readonly<{ isWriting?: boolean }> = {}): Promise<T> {
+  /** Runs a query outside of groups, so that it sees no part of one. */
+  async read<T>(work: () => T): Promise<T> {
     while (this.#open !== undefined) await this.#open;
     this.#requireWhole();
-    const result = work();
-    if (isWriting) this.#commits += 1;
-    return result;
+    return work();
   }
 
   /** Resolves once everything written so far is on disk. */
@@ -80,15 +78,15 @@ export class CommitGroups {
   async #runGroups(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // Writers of the same turn of the event loop share the first group.
-    await new Promise((resolve) => void setImmediate(resolve));
     while (this.#writers.length + this.#waiters.length > 0) {
+      // Writers of the same turn of the event loop share a group.
+      await new Promise((resolve) => void setImmediate(resolve));
       const [writers, waiters] = [this.#writers, this.#waiters];
       [this.#writers, this.#waiters] = [[], []];
       if (writers.length > 0) this.#open = this.#commit(writers);
       const committed = (await this.#open) ?? [];
       this.#open = undefined;
-      await this.#flush([...committed, ...waiters]);
+      if (committed.length + waiters.length > 0) await this.#flush([...committed, ...waiters]);
     }
     this.#isRunning = false;
   }
@@ -98,11 +96,12 @@ export class CommitGroups {
     try {
       this.#requireWhole();
       this.#execute("BEGIN IMMEDIATE");
-      const committed: Waiter[] = [];
-      for (const writer of writers) committed.push(await writer.run());
+      const [synced, unsynced]: [Waiter[], Waiter[]] = [[], []];
+      for (const writer of writers) (writer.isUnsynced ? unsynced : synced).push(await writer.run());
       this.#execute("COMMIT");
       this.#commits += 1;
-      return committed;
+      for (const { resolve } of unsynced) resolve();
+      return synced;
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       for (const { reject } of writers) reject(error);

@@ -44,13 +44,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   return {
     async rows(text, parameters) {
       if (!isReading.test(text)) return groups.write(() => connection.rows(text, parameters), { isAtomic: true });
-      const found = await groups.runBetween(() => rows(text, parameters));
+      const found = await groups.read(() => rows(text, parameters));
       // That there is nothing is acted on by a later write, which is on disk only after what this read saw.
       if (found.length > 0) await groups.flushed();
       return found;
     },
     change: (text, parameters) => groups.write(() => connection.change(text, parameters), { isAtomic: true }),
-    changeUnsynced: (text, parameters) => groups.runBetween(() => change(text, parameters), { isWriting: true }),
+    changeUnsynced: (text, parameters) =>
+      groups.write(() => connection.change(text, parameters), { isAtomic: true, isUnsynced: true }),
     transaction: (work) => groups.write(() => work(connection)),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     lockRows: "",
@@ -135,5 +136,9 @@ const flushFile = promisify(fdatasync);
 
 /** Names the parameters for binding: SQLite treats `$1` as a name. */
 function nameParameters(parameters: readonly SqlValue[]): Record<string, SQLInputValue> {
-  return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
+  const named: Record<string, SQLInputValue> = {};
+  for (const [index, value] of parameters.entries()) named[(parameterNames[index] ??= `$${index + 1}`)] = value;
+  return named;
 }
+
+const parameterNames: string[] = [];

@@ -204,7 +204,7 @@ const resourceServer = {
   ),
   gatehouse_payments_in_flight: gauge("Payments that are worked on or delivered now."),
   gatehouse_payment_claims: gauge(
-    "Payments in the ledger, by state; settling that stays above 0 are settlements whose outcome is unknown.",
+    "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 are settlements whose outcome is unknown.",
     "state",
   ),
   gatehouse_upstream_duration_seconds: histogram(

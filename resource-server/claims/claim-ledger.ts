@@ -48,7 +48,7 @@ export type ClaimLedger = Readonly<{
   responseBytes(): Promise<number>;
   /** Returns the payers whose retained responses exceed this number of bytes. */
   payersAbove(bytes: number): Promise<ReadonlySet<string>>;
-  /** Counts the claims by state. */
+  /** Counts the claims by state, up to {@link countedMax} of each. */
   count(): Promise<Readonly<Record<string, number>>>;
   /** Deletes at most {@link forgottenMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
   forget(before: number): Promise<number>;
@@ -124,11 +124,15 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
     async count() {
       const rows = await store.rows(sql.count);
-      return Object.fromEntries(rows.map((row) => [String(row["state"]), Number(row["claims"])]));
+      const counts = rows.map((row) => [String(row["state"]), Number(row["claims"])] as const);
+      return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
     },
     forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), forgottenMax]),
   };
 }
+
+/** Max claims of a state that are counted: more take the time of other work. */
+const countedMax = 100_000;
 
 /** Max claims or responses deleted in one statement: some 25 ms. */
 export const forgottenMax = 500;
@@ -188,7 +192,12 @@ function buildClaimSql(nowMs: string) {
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,
     disownAbandoned: `UPDATE claims SET owner = NULL WHERE owner IS NOT NULL AND ${free("$1")}`,
     unsettled: `SELECT ${foundClaimColumns} FROM claims WHERE state = 'settling' AND ${free("$2")} ORDER BY updated_at_ms LIMIT $1`,
-    count: "SELECT state, count(*) AS claims FROM claims GROUP BY state",
+    count: ["working", "settling", "settled", "delivered"]
+      .map(
+        (state) =>
+          `SELECT '${state}' AS state, count(*) AS claims FROM (SELECT 1 FROM claims WHERE state = '${state}' LIMIT ${countedMax}) AS some`,
+      )
+      .join(" UNION ALL "),
     forget: `DELETE FROM claims
       WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
         WHERE state IN ('settled', 'delivered') AND owner IS NULL AND updated_at_ms < $1 AND valid_before < $2 LIMIT $3)

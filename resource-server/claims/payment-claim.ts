@@ -97,9 +97,11 @@ export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,
 ): string {
-  const body = hash("sha256", request.body ?? new Uint8Array());
+  const body = request.body === undefined ? noBodyHash : hash("sha256", request.body);
   return hash("sha256", `${request.method} ${request.target}\n${body}`);
 }
+
+const noBodyHash = hash("sha256", new Uint8Array());
 
 /** Complete purchased response. */
 export type SoldResponse = Readonly<{

@@ -3,6 +3,7 @@ import { generousMs } from "#daemon/testing/until.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
+import type { Fetch } from "../http-client.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
 import { settledResponse } from "../testing/facilitation-stub.ts";
@@ -11,10 +12,10 @@ type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret; off
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options = {}) {
-  const fetch: typeof globalThis.fetch = async (input, init) => {
+  const fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
     const late = new Promise<never>((_, reject) => {
-      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+      init.signal.addEventListener("abort", () => reject(init.signal.reason as Error));
     });
     const text = await request.text();
     const body: unknown = text === "" ? undefined : JSON.parse(text);

@@ -7,7 +7,8 @@ import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { exact } from "#x402/exact.ts";
-import { readBody } from "#daemon/bytes.ts";
+import { readText } from "#daemon/bytes.ts";
+import { runWithin, type Fetch } from "../http-client.ts";
 import {
   FacilitationError,
   type Facilitation,
@@ -34,7 +35,7 @@ export type FacilitatorOverHttpOptions = Readonly<{
 }>;
 
 export type FacilitatorOverHttpDependencies = Readonly<{
-  fetch: typeof globalThis.fetch;
+  fetch: Fetch;
   log: Logger;
   /** Aborts when the process stops waiting for the facilitator because it is shutting down. */
   signal: AbortSignal;
@@ -82,16 +83,15 @@ export function createFacilitatorOverHttp(
     { body, headers }: Omit<FacilitatorRequest, "timeoutMs">,
   ) {
     try {
-      const response = await fetch(where, {
-        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-        headers: { "Content-Type": "application/json", ...credentials, ...headers },
-        redirect: "manual",
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      return await runWithin({ signal, timeoutMs }, async (ended) => {
+        const response = await fetch(where, {
+          ...(body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) }),
+          headers: { "Content-Type": "application/json", ...credentials, ...headers },
+          redirect: "manual",
+          signal: ended,
+        });
+        return { status: response.status, text: await readText(response.body, answerLimitBytes) };
       });
-      return {
-        status: response.status,
-        text: new TextDecoder().decode(await readBody(response.body, answerLimitBytes)),
-      };
     } catch (cause) {
       const code = hasNeverConnected(cause) ? "unreachable" : "unknown";
       throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });

@@ -6,11 +6,12 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
+import type { Fetch } from "../http-client.ts";
 import type { SoldRoutes } from "../sold-routes.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 export type FacilitationDependencies = Readonly<{
-  fetch: typeof globalThis.fetch;
+  fetch: Fetch;
   log: Logger;
   audit: AuditLog;
   metrics: Registry;

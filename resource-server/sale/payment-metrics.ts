@@ -51,7 +51,7 @@ export function createPaymentMetrics({
   const countAll = boundCount(() => countClaims(ledger));
   const claims: Gauge<"state"> = new Gauge({
     name: "gatehouse_payment_claims",
-    help: "Payments in the ledger, by state; settling that stays above 0 are settlements whose outcome is unknown.",
+    help: "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 are settlements whose outcome is unknown.",
     labelNames: ["state"],
     registers: [],
     async collect() {

@@ -63,22 +63,31 @@ const keptBack = new Set([
   "x-rewrite-url",
 ]);
 
-/** Builds the headers of a paid request for the upstream. */
-export function buildForwardedHeaders(received: Headers, origin: RequestOrigin): Headers {
-  const options = (received.get("connection") ?? "").toLowerCase().split(",");
+/** A request's headers by name in lower case, as `node:http` joins several of one name. */
+export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Builds the headers of a paid request for the upstream, by name in lower case. */
+export function buildForwardedHeaders(received: ReceivedHeaders, origin: RequestOrigin): Record<string, string> {
+  const options = String(received["connection"] ?? "")
+    .toLowerCase()
+    .split(",");
   const ofConnection = new Set(options.map((option) => option.trim()));
-  const headers = new Headers();
-  for (const [name, value] of received) {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(received)) {
     // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
     if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
-    headers.append(name, value);
+    if (value !== undefined) headers[name] = String(value);
   }
-  headers.set("Accept-Encoding", "identity");
-  headers.set("X-Forwarded-For", origin.clientAddress);
-  headers.set("X-Forwarded-Host", origin.host);
-  headers.set("X-Forwarded-Proto", origin.protocol);
-  for (const [name, value] of Object.entries(requestTraceHeaders(origin))) headers.set(name, value);
-  return headers;
+  const { "X-Request-Id": requestId = "", ...trace } = requestTraceHeaders(origin);
+  return {
+    ...headers,
+    "accept-encoding": "identity",
+    "x-forwarded-for": origin.clientAddress,
+    "x-forwarded-host": origin.host,
+    "x-forwarded-proto": origin.protocol,
+    "x-request-id": requestId,
+    ...trace,
+  };
 }
 
 /**
@@ -107,7 +116,10 @@ export type ResponseHosts = Readonly<{ requestedHost: string; upstreamHost: stri
  * Builds the headers of an upstream's response for the client. Omits headers over 8 KiB, and those with an internal host name, which no
  * client can reach and which reveals the seller's network.
  */
-export function buildSoldHeaders(received: Headers, hosts: ResponseHosts): readonly (readonly [string, string])[] {
+export function buildSoldHeaders(
+  received: Pick<Headers, "get">,
+  hosts: ResponseHosts,
+): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
     const value = received.get(name);
     if (value === null || value.length > headerBytesMax) return [];

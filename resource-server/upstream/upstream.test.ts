@@ -1,6 +1,7 @@
 import { startTrace } from "#daemon/http/request-trace.ts";
 import { describe, expect, it } from "vitest";
 import { route } from "../testing/payments.ts";
+import type { Fetch } from "../http-client.ts";
 import { createUpstream, type PaidRequest } from "./upstream.ts";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -11,11 +12,11 @@ function upstreamOf(
   signal = new AbortController().signal,
 ) {
   const seen: Request[] = [];
-  const fetch: typeof globalThis.fetch = async (input, init) => {
+  const fetch: Fetch = async (input, init) => {
     const request = new Request(input, init);
     seen.push(request);
     const late = new Promise<never>((_, reject) => {
-      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+      init.signal.addEventListener("abort", () => reject(init.signal.reason as Error));
     });
     return Promise.race([answer(request), late]);
   };
@@ -28,7 +29,7 @@ function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
   return {
     route,
     target: "/data",
-    headers: new Headers(),
+    headers: {},
     body: undefined,
     origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1", trace: startTrace() },
     memory: { tryAcquire: () => true, release: () => undefined },
@@ -56,7 +57,7 @@ describe("upstream", () => {
   it("sends credentials of the route's URL, never a client's in their place", async () => {
     const { upstream, seen } = upstreamOf(() => json("1"));
     const guarded = { ...route, upstream: new URL("http://seller:p%40ss@upstream.test/data") };
-    const headers = new Headers({ Authorization: "Bearer of the client" });
+    const headers = { authorization: "Bearer of the client" };
     expect(await upstream(paidRequest({ route: guarded, headers }))).toMatchObject({ kind: "resource" });
     expect([seen[0]?.url, seen[0]?.headers.get("Authorization")]).toEqual([
       "http://upstream.test/data",

@@ -1,7 +1,13 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { BodyTooLargeError, type Body } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { buildForwardedHeaders, buildSoldHeaders, type RequestOrigin } from "./forwarded-headers.ts";
+import { runWithin, type Fetch, type FetchResponse } from "../http-client.ts";
+import {
+  buildForwardedHeaders,
+  buildSoldHeaders,
+  type ReceivedHeaders,
+  type RequestOrigin,
+} from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
 import { createResponseRooms, NoRoomError } from "./response-room.ts";
@@ -15,7 +21,7 @@ export type PaidRequest = Readonly<{
   route: Route;
   /** Path with query, as sent by the client. */
   target: string;
-  headers: Headers;
+  headers: ReceivedHeaders;
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
   /** Memory that buffers its response until the client has received it. */
@@ -45,7 +51,7 @@ export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
 /** Creates the forwarder of paid requests. Does not follow redirects, because they would leave the configured URL. */
 export function createUpstream(
   options: UpstreamOptions,
-  { fetch, signal }: Readonly<{ fetch: typeof globalThis.fetch; signal: AbortSignal }>,
+  { fetch, signal }: Readonly<{ fetch: Fetch; signal: AbortSignal }>,
 ): Upstream {
   const rooms = createResponseRooms();
   return async (request) => {
@@ -56,21 +62,23 @@ export function createUpstream(
     const { url, headers: credentials } = parseHttpEndpoint(buildUpstreamUrl(upstream, request.target).href);
     const headers = buildForwardedHeaders(request.headers, request.origin);
     // Credentials in the configured URL are the seller's own and override the client's.
-    for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
-    const deadline = AbortSignal.timeout(options.timeoutMs);
+    for (const [name, value] of Object.entries(credentials)) headers[name.toLowerCase()] = value;
     try {
-      const response = await fetch(url, {
-        method: request.route.method,
-        headers,
-        redirect: "manual",
-        signal: AbortSignal.any([signal, deadline]),
-        ...(request.body === undefined ? {} : { body: request.body }),
+      return await runWithin({ signal, timeoutMs: options.timeoutMs }, async (ended) => {
+        const response = await fetch(url, {
+          method: request.route.method,
+          headers,
+          redirect: "manual",
+          signal: ended,
+          ...(request.body === undefined ? {} : { body: request.body }),
+        });
+        return judgeResponse(response, request, (body) => room.read(body, options.responseLimitBytes));
       });
-      return await judgeResponse(response, request, (body) => room.read(body, options.responseLimitBytes));
     } catch (error) {
       if (error instanceof NoRoomError) return { kind: "busy" };
       if (signal.aborted) return buildFailure(503, "the server is stopping");
-      if (deadline.aborted) return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);
+      if (error instanceof Error && error.name === "TimeoutError")
+        return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);
       if (error instanceof BodyTooLargeError)
         return buildFailure(502, `the upstream's response can't be sold: ${error.message}`);
       return buildFailure(502, "the upstream can't be reached");
@@ -79,31 +87,30 @@ export function createUpstream(
 }
 
 async function judgeResponse(
-  response: Response,
+  response: FetchResponse,
   { route, origin }: PaidRequest,
   read: (body: Body) => Promise<Uint8Array<ArrayBuffer>>,
 ): Promise<UpstreamResult> {
   const { status } = response;
-  const sellable = response.ok;
+  const sellable = status >= 200 && status <= 299;
   const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
   if (!sellable && !declined) {
     await response.body?.cancel();
     return buildFailure(502, `the upstream answered ${status}`);
   }
   const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
-  const headers = new Headers(buildSoldHeaders(response.headers, hosts).map(([name, value]) => [name, value]));
+  const headers = [...buildSoldHeaders(response.headers, hosts)];
   if (sellable && route.mimeType !== undefined) {
-    const given = headers.get("content-type");
-    if (given !== null && readMediaType(given) !== readMediaType(route.mimeType)) {
+    const given = headers.find(([name]) => name === "content-type")?.[1];
+    if (given !== undefined && readMediaType(given) !== readMediaType(route.mimeType)) {
       await response.body?.cancel();
       return buildFailure(502, `the upstream answered ${readMediaType(given)} where ${route.mimeType} is sold`);
     }
-    if (given === null) headers.set("content-type", route.mimeType);
+    if (given === undefined) headers.push(["content-type", route.mimeType]);
   }
-  const body = await read(response.body);
-  const used = response.headers.get(usedAmountHeader) ?? undefined;
-  const whole: SoldResponse = { status, headers: [...headers], body };
-  return sellable ? { kind: "resource", response: whole, used } : { kind: "declined", response: whole };
+  const whole: SoldResponse = { status, headers, body: await read(response.body) };
+  if (!sellable) return { kind: "declined", response: whole };
+  return { kind: "resource", response: whole, used: response.headers.get(usedAmountHeader) ?? undefined };
 }
 
 function buildUpstreamUrl(upstream: URL, target: string): URL {

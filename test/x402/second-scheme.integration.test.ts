@@ -22,7 +22,8 @@ import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { addPaidRoutes } from "#resource-server/http.ts";
+import { createSelling } from "#resource-server/http.ts";
+import { addPaidRoutes } from "#resource-server/selling-port.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { FairSlots } from "#daemon/fair-places.ts";
@@ -91,10 +92,10 @@ async function openShop(where: "over HTTP" | "in process") {
   const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;
-  addPaidRoutes(
-    app,
+  const routes = resources.use(await openShopRoutes(schemes));
+  const serveSold = createSelling(
     {
-      routes: resources.use(await openShopRoutes(schemes)),
+      routes,
       publicUrl: undefined,
       bodyLimitBytes: 65_536,
       deliveryTimeoutMs: 5_000,
@@ -123,6 +124,7 @@ async function openShop(where: "over HTTP" | "in process") {
       log,
     },
   );
+  addPaidRoutes(app, routes, serveSold);
   const url = `${await listen(app, resources)}/data`;
   return { url, ledger, remote, operations, reads, written, served: () => served, resources };
 }
