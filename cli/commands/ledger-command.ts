@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { reportFailure } from "./report-failure.ts";
@@ -18,6 +17,8 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--claims <path|url>", "the resource server's ledger; adds the state of each claim, such as delivered")
     .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }) => {
       mask.hide(claims);
+      // Each write reports its own failure.
+      process.stdout.on("error", () => undefined);
       process.exitCode = await reportFailure("ledger export", { mask }, async (resources) => {
         const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
         const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
@@ -40,8 +41,11 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("ledger").summary("Export the facilitator's ledger").addCommand(exported);
 }
 
-async function write(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, "drain");
+/** Writes to standard output, and resolves when its reader has taken it; rejects when the reader is gone. */
+function write(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 function parseTime(text: string): number {

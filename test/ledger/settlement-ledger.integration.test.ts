@@ -4,6 +4,7 @@ import { createFinishedSettlements } from "#facilitator/settlement/ledger/finish
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testNotes } from "#facilitator/testing/notes-contract.ts";
+import { testSales } from "#facilitator/testing/sales-contract.ts";
 import { ageTerms, testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
@@ -23,6 +24,7 @@ describe.skipIf(missing !== undefined)(
 
     testLedger(async () => openLedgerOver(await open()));
     testNotes(async () => openLedgerOver(await open()));
+    testSales(open);
 
     it("reads what was settled on from a place, the oldest first", async () => {
       await using store = await open();

@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { findSettled, readSettlements } from "../settlement/ledger/exported-settlements.ts";
+import { createLedger } from "../settlement/ledger/ledger.ts";
+import { createRefunds } from "../settlement/ledger/refunds.ts";
+import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
+import { attempt, settled, settlement } from "./ledger-contract.ts";
+
+const payer = `0x${"0A".repeat(20)}` as const;
+const dayMs = 86_400_000;
+const chain = { chainId: 1_672 };
+
+type Open = () => Promise<SqlStore>;
+
+async function openScene(open: Open) {
+  const store = await open();
+  const time = { nowMs: 20_000 * dayMs };
+  const dependencies = { store, clock: () => time.nowMs };
+  const sales = createSales(chain, dependencies);
+  const ledger = createLedger(chain, { ...dependencies, guard: async () => undefined });
+  const refunds = createRefunds(chain, dependencies);
+  return { time, store, sales, ledger, refunds, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+/** Defines the tests of sales, refunds and their export, whatever their storage. `open` opens an empty ledger. */
+export function testSales(open: Open): void {
+  testSellers(open);
+  testRefunds(open);
+}
+
+function testSellers(open: Open): void {
+  test("gas is added to its seller's day once, however often it is reported, and a new day begins at nothing", async () => {
+    await using scene = await openScene(open);
+    const { sales, time } = scene;
+    for (const id of ["0x1", "0x2"] as const) await sales.add({ id, payer, seller: "alice", identifier: undefined });
+    const wei = 2n ** 70n;
+    const gas = new Map([["0x1", wei] as const, ["0x2", 5n] as const, ["0x3", 7n] as const]);
+    expect(await sales.addGas(gas)).toEqual(new Map([["alice", wei + 5n]]));
+    expect(await sales.addGas(new Map([["0x1", wei]]))).toEqual(new Map());
+    expect(await sales.gasToday("alice")).toEqual({ spent: wei + 5n, dearest: wei });
+    time.nowMs += dayMs;
+    expect(await sales.gasToday("alice")).toEqual({ spent: 0n, dearest: 0n });
+    expect(await sales.forget(time.nowMs - 1, 10)).toBe(2);
+  });
+
+  test("a payer has so many identifiers, the newest, and evicts nobody else's", async () => {
+    await using scene = await openScene(open);
+    const { sales, time } = scene;
+    const other = `0x${"0B".repeat(20)}` as const;
+    const add = (of: typeof payer, name: string, fingerprint = "a") =>
+      sales.add({ id: "0x1", payer: of, seller: undefined, identifier: { id: name, fingerprint } });
+    await add(other, "0");
+    for (let at = 0; at <= payerIdentifiersMax; at += 1) {
+      time.nowMs += 1;
+      expect(await add(payer, String(at))).toBe(true);
+    }
+    const conflicts = (of: typeof payer, id: string) => sales.isConflict(of, { id, fingerprint: "b" });
+    const found = [await conflicts(payer, "0"), await conflicts(payer, "1"), await conflicts(other, "0")];
+    expect(found).toEqual([false, true, true]);
+    expect(await add(payer, "1", "b"), "a conflict is not recorded").toBe(false);
+    expect(await add(payer, "1"), "the same is none").toBe(true);
+  });
+
+  test("of ten that bind one identifier at a time, each to something else, one does", async () => {
+    await using scene = await openScene(open);
+    const bind = (fingerprint: string) =>
+      scene.sales.add({ id: "0x1", payer, seller: undefined, identifier: { id: "one", fingerprint } });
+    const bound = await Promise.all(Array.from({ length: 10 }, (_, at) => bind(String(at))));
+    expect(bound.filter(Boolean)).toHaveLength(1);
+  });
+}
+
+function testRefunds(open: Open): void {
+  test("one refund of a settlement is recorded at a time, and another only after it failed or is said to be lost", async () => {
+    await using scene = await openScene(open);
+    const { ledger, refunds, sales, store } = scene;
+    const { id } = settlement;
+    await sales.add({ id, payer, seller: "alice", identifier: undefined });
+    await ledger.begin([{ settlement, attempt }]);
+    const sign = (hash: string) =>
+      ({ id, amount: 2n ** 200n, hash: `0x${hash}`, nonce: 1, rawTransaction: "0x02" }) as const;
+    await ledger.finish(new Map([[id, settled]]));
+    const begun = await Promise.all(["a1", "a2", "a3"].map((hash) => refunds.begin(sign(hash))));
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    const first = await refunds.find(id);
+    expect(first).toMatchObject({ state: "sent", amount: 2n ** 200n });
+    expect(await refunds.begin(sign("a4"), "0xff")).toBe(false);
+    expect(await refunds.begin(sign("a4"), first?.hash)).toBe(true);
+    if (first !== undefined) await refunds.end(first, "failed");
+    const second = await refunds.find(id);
+    expect(second, "the outcome of one that was replaced is not its").toMatchObject({ state: "sent", hash: "0xa4" });
+    if (second !== undefined) await refunds.end(second, "failed");
+    expect(await refunds.begin(sign("a5"))).toBe(true);
+    const third = await refunds.find(id);
+    if (third !== undefined) await refunds.end(third, "refunded");
+    expect(await refunds.begin(sign("a6"), "0xa5"), "refunded is final").toBe(false);
+    const { asset, payer: from, authorizationNonce } = settlement;
+    const name = ["eip155:1672", asset, from, authorizationNonce].join("|");
+    expect(await findSettled(name, chain, { store })).toMatchObject({ id });
+    expect(await findSettled(id, chain, { store })).toMatchObject({ id });
+    expect(await findSettled(name.replace("1672", "1"), chain, { store })).toBeUndefined();
+    const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, seller: undefined };
+    const pages = await Array.fromAsync(readSettlements(all, chain, { store }));
+    expect(pages.flat()).toMatchObject([
+      {
+        seller: "alice",
+        attempts: [attempt],
+        refund: { state: "refunded", amount: String(2n ** 200n), transaction: "0xa5" },
+      },
+    ]);
+    const ofBob = await Array.fromAsync(readSettlements({ ...all, seller: "bob" }, chain, { store }));
+    expect(ofBob.flat()).toEqual([]);
+  });
+
+  test("an export reads page after page, each settlement once, also of one instant", async () => {
+    await using scene = await openScene(open);
+    const { ledger, store, time } = scene;
+    const ids = Array.from({ length: 450 }, (_, at) => `0x${at.toString(16).padStart(64, "0")}` as const);
+    const begun = ids.map((id) => ({
+      settlement: { ...settlement, id, authorizationNonce: id },
+      attempt: { ...attempt, hash: id },
+    }));
+    await ledger.begin(begun);
+    const outcomes = ids.slice(0, 430).map((id) => [id, { ...settled, transaction: id }] as const);
+    await ledger.finish(new Map(outcomes.slice(0, 300)));
+    time.nowMs += 1;
+    await ledger.finish(new Map(outcomes.slice(300)));
+    const all = { fromMs: 0, toMs: time.nowMs + 1, seller: undefined };
+    const pages = await Array.fromAsync(readSettlements(all, chain, { store }));
+    expect(pages.flat().map((one) => one.settlement.id)).toEqual(ids);
+    expect(Math.max(...pages.map(({ length }) => length))).toBe(200);
+    expect(pages.flat().every(({ attempts, settlement: { id } }) => attempts[0]?.hash === id)).toBe(true);
+    const later = await Array.fromAsync(readSettlements({ ...all, fromMs: time.nowMs }, chain, { store }));
+    expect(later.flat()).toHaveLength(130);
+  });
+}
