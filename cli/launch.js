@@ -27,8 +27,8 @@ endBeforeServing();
 process.env["UV_THREADPOOL_SIZE"] ??= "16";
 
 const [, , command] = process.argv;
-if (command === "sidecar" || command === "compile-sidecar") {
-  // A sidecar shares memory with a node that needs it. Its gateway switches to speed under load.
+if (["sidecar", "compile-sidecar", "facilitator"].includes(command)) {
+  // A sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both switch to speed under load.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
 // The single executable is one file, compiled at build time: there is nothing to cache.

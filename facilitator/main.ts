@@ -8,6 +8,7 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
+import { createBusySignal, preferSpeed } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
@@ -20,6 +21,9 @@ import { addFacilitatorRoutes, createPaymentPosts } from "./http.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
+
+/** Requests per second from which speed matters more than memory; 1,000 settlements a minute are far below. */
+const busyCalls = 200;
 
 /** Facilitator process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
@@ -55,13 +59,18 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     addFacilitatorRoutes(app, served);
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
+    const servePost = createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory });
+    const noteRequest = createBusySignal({ busyCalls, now: monotonicMs, becameBusy: preferSpeed });
     const payments = resources.use(
       await listenHttp(app, {
         ...listen,
         setting: nameSetting("listen"),
         connections: connections.listener({ name: "facilitator" }),
         isProxy,
-        servePost: createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory }),
+        servePost: (request, response) => {
+          noteRequest();
+          return servePost(request, response);
+        },
         ...(listen.proxyProtocol ? { isTrustedProxy: isProxy } : {}),
       }),
     );

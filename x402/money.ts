@@ -1,4 +1,4 @@
-import { formatUnits, parseUnits } from "viem";
+import * as Value from "ox/Value";
 
 const wholeNumber = /^\d{1,78}$/;
 const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
@@ -48,10 +48,10 @@ export function toUnits(amount: TokenAmount, decimals: number | undefined): bigi
   if (amount.scale > decimals) {
     throw new TokenAmountError(`${amount.text} has ${amount.scale} digits after the point, the token ${decimals}.`);
   }
-  return parseUnits(amount.text, decimals);
+  return Value.from(amount.text, decimals);
 }
 
 /** Formats an amount in whole tokens: `10000n` with 6 decimals is `0.01`. Uses smallest units if the decimals are unknown. */
 export function formatAmount(units: bigint, decimals: number | undefined): string {
-  return decimals === undefined ? `${units} smallest units` : formatUnits(units, decimals);
+  return decimals === undefined ? `${units} smallest units` : Value.format(units, decimals);
 }

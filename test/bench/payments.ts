@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { compilePrograms } from "../support/programs/compile.ts";
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { formatVerdicts, judge, print } from "./gateway/table.ts";
 import type { Measurement } from "./measurement.ts";
@@ -36,6 +37,7 @@ const { values } = parseArgs({
   },
 });
 const load = describeLoad();
+await compilePrograms();
 await using resources = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), "gatehouse-bench-"));
 resources.defer(() => rm(folder, { recursive: true }));

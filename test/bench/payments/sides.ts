@@ -2,8 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Hex } from "#x402/hex.ts";
-import { startFacilitator } from "../../support/facilitator/running-facilitator.ts";
+import { buildFacilitatorEnvironment } from "../../support/facilitator/running-facilitator.ts";
 import { findProgram } from "../../support/find-program.ts";
+import { programsDirectory } from "../../support/programs/place.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startService } from "../../support/service-process.ts";
 import { start } from "../gateway/proxies.ts";
@@ -19,12 +20,18 @@ export const own = "ours";
 /** Name of the side that the targets compare with. */
 export const reference = "reference";
 
-/** Starts our facilitator with its default settings, in a process of its own. */
+/** Variables that the installed command sets (`cli/gatehouse.sh`), so that freed memory goes back. */
+const installed = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
+
+/** Starts our facilitator as it is installed, compiled, with the default interval between its queries of receipts. */
 export async function startOwn({ rpcUrl, token, folder }: SideLocation): Promise<Side> {
   const ledgerPath = join(folder, `${Date.now()}.sqlite`);
-  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
-  const { url, process, ...running } = await startFacilitator({ rpcUrl, token, ledgerPath, env });
-  return { name: own, url, pid: process.pid, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+  const env = { ...installed, GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
+  const program = join(programsDirectory, "cli/gatehouse.js");
+  const settings = buildFacilitatorEnvironment({ rpcUrl, token, ledgerPath, env });
+  const service = await startService("facilitator", settings, { program });
+  const url = service.urls["facilitator"] ?? "";
+  return { name: own, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
 const referenceMain = new URL("reference.main.ts", import.meta.url).pathname;

@@ -16,7 +16,7 @@ const chainId = 1_672;
 const payers = Array.from({ length: 7 }, (_, index) => testAccount(index + 3));
 
 /** Signs bodies for `/verify` and `/settle`, each of another payment; natively, because viem takes milliseconds for one. */
-export function signBodies(token: Hex, count: number): readonly string[] {
+export function signBodies(token: Hex, count: number, validSeconds = 3_000n): readonly string[] {
   const separator = computeDomainSeparator({ address: token, name: "USDC", version: "2", chainId });
   const payTo = testAccount(2).address;
   const now = BigInt(Math.floor(Date.now() / 1_000));
@@ -27,7 +27,7 @@ export function signBodies(token: Hex, count: number): readonly string[] {
       to: payTo,
       value: amount,
       validAfter: now - 600n,
-      validBefore: now + 3_000n,
+      validBefore: now + validSeconds,
       nonce: `0x${randomBytes(32).toString("hex")}`,
     };
     const signature = sign(computeAuthorizationDigest(separator, encodeAuthorization(authorization)), payer.privateKey);
@@ -58,10 +58,8 @@ function formatBody(token: Hex, authorization: Authorization, signature: Hex): s
   return JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements });
 }
 
-/** Spoils bodies so that they fail without a query to the chain: every other has a foreign signature, the rest another payee. */
-export function spoilBodies(bodies: readonly string[]): readonly string[] {
-  return bodies.map((body, index) => {
-    if (index % 2 === 1) return body.replace(/"to":"0x..../, '"to":"0xdead');
-    return body.replace(/"nonce":"0x......../, '"nonce":"0xdeadbeef');
-  });
+/** Signs bodies that are invalid without a query to the chain: every other has expired, the rest pay somebody else. */
+export function signInvalidBodies(token: Hex, count: number): readonly string[] {
+  const expired = signBodies(token, count, -1n);
+  return expired.map((body, index) => (index % 2 === 0 ? body : body.replace(/"to":"0x..../, '"to":"0xdead')));
 }

@@ -2,7 +2,7 @@ import { startRpcTap } from "../../support/facilitator/rpc-tap.ts";
 import { print, type Figure } from "../gateway/table.ts";
 import { postAll } from "./load.ts";
 import { own, startOwn } from "./sides.ts";
-import { signBodies, spoilBodies } from "./signed-bodies.ts";
+import { signBodies, signInvalidBodies } from "./signed-bodies.ts";
 import { compareSides, compareToSide, findMedian, type PaymentLines, type Surroundings } from "./surroundings.ts";
 
 const atOnce = 32;
@@ -47,7 +47,7 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
 async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<readonly Figure[]> {
   await using tap = await startRpcTap(chain.url);
   await using side = await startOwn({ ...place, rpcUrl: tap.url });
-  const sign = (count: number) => spoilBodies(signBodies(place.token, count));
+  const sign = (count: number) => signInvalidBodies(place.token, count);
   const what = `/verify of invalid payments, ${atOnce} at a time`;
   const load = { ...invalid, what, atOnce, requests: { ours: 2 * ownRequests, others: 0 }, sign };
   await postAll(side, sign(warmUps), load);
