@@ -9,7 +9,9 @@ import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
-import { createBatchingClient } from "./chain/batching-client.ts";
+import { createBatchingClient, requestsInFlightMax, type JsonRpcObserver } from "./chain/batching-client.ts";
+import { createFailover } from "./chain/failover.ts";
+import { createHttpTransport } from "./chain/http-transport.ts";
 import { createTransactionSigner, type TransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
@@ -116,7 +118,7 @@ export async function createFacilitator(
   const network = `eip155:${chainId}` as const;
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
-  const rpc = resources.use(connectToNode(chainOptions, metrics));
+  const rpc = resources.use(connectToNode(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
@@ -172,17 +174,23 @@ export async function createFacilitator(
   };
 }
 
-/** Creates the node client, with the batch size that nodes of its chain accept. */
+/** Creates the client of the chain's nodes, with the batch size that they accept. */
 function connectToNode(
   {
     id,
-    rpcUrl: url,
+    rpcUrl,
+    fallbackRpcUrls,
     rpcTimeoutMs: timeoutMs,
     batchCallsMax = findChainTraits(id).batchCallsMax,
   }: FacilitatorSettings["chain"],
-  { observeRpc: observe }: Pick<FacilitatorMetrics, "observeRpc">,
+  { observe, ...times }: Readonly<{ observe: JsonRpcObserver; monotonicMs: () => number; log: Logger }>,
 ) {
-  return createBatchingClient({ url, timeoutMs, batchCallsMax }, { observe });
+  const connect = (url: string) => createHttpTransport({ url, timeoutMs, connectionsMax: requestsInFlightMax });
+  const nodes = [rpcUrl, ...fallbackRpcUrls].map((url) => ({ transport: connect(url), origin: new URL(url).origin }));
+  const [first] = nodes;
+  const transport =
+    nodes.length === 1 && first !== undefined ? first.transport : createFailover(nodes, { chainId: id, ...times });
+  return createBatchingClient({ timeoutMs, batchCallsMax }, { transport, observe });
 }
 
 /** Creates the meter of the signer's gas costs of settlements, by payee and by seller. */

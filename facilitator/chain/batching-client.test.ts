@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createBatchingClient } from "./batching-client.ts";
+import { createHttpTransport } from "./http-transport.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 
@@ -32,7 +33,10 @@ const answerAll = (body: Request | Request[]) => {
 };
 
 const client = (url: string, timeoutMs = 1_000, batchCallsMax?: number) =>
-  createBatchingClient({ url, timeoutMs, batchCallsMax }, { observe: () => undefined });
+  createBatchingClient(
+    { timeoutMs, batchCallsMax },
+    { transport: createHttpTransport({ url, timeoutMs, connectionsMax: 6 }), observe: () => undefined },
+  );
 
 test("credentials of the node's URL are sent", async () => {
   await using node = await startNode(answerAll);

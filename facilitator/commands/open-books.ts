@@ -8,7 +8,8 @@ import { section } from "#daemon/settings/settings.ts";
 import { privateKey } from "#daemon/settings/types.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { z } from "zod";
-import { createBatchingClient } from "../chain/batching-client.ts";
+import { createBatchingClient, requestsInFlightMax } from "../chain/batching-client.ts";
+import { createHttpTransport } from "../chain/http-transport.ts";
 import { createChain, type Chain } from "../chain/chain.ts";
 import { facilitatorSettings } from "../settings.ts";
 import { defaultLedgerPath, openLedgerStore } from "../settlement/ledger/open-ledger.ts";
@@ -48,7 +49,13 @@ export async function openBooks({ ledger, chain: settings }: BooksSettings): Pro
   resources.use(store);
   const traits = findChainTraits(settings.id);
   const { id, rpcUrl, rpcTimeoutMs: timeoutMs, batchCallsMax = traits.batchCallsMax } = settings;
-  const client = createBatchingClient({ url: rpcUrl, timeoutMs, batchCallsMax }, { observe: () => undefined });
+  const client = createBatchingClient(
+    { timeoutMs, batchCallsMax },
+    {
+      transport: createHttpTransport({ url: rpcUrl, timeoutMs, connectionsMax: requestsInFlightMax }),
+      observe: () => undefined,
+    },
+  );
   const chain = createChain({ rpc: resources.use(client) });
   const found = await chain.id();
   if (found !== id) {

@@ -8,6 +8,7 @@ import { createFetch } from "#daemon/http/fetch.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { createBatchingClient } from "#facilitator/chain/batching-client.ts";
+import { createHttpTransport } from "#facilitator/chain/http-transport.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 
 /**
@@ -25,7 +26,10 @@ await once(server, "listening");
 const url = `http://node.test:${(server.address() as AddressInfo).port}`;
 const signal = AbortSignal.timeout(60_000);
 
-const chain = createBatchingClient({ url, timeoutMs: withinMs }, { observe: () => undefined });
+const chain = createBatchingClient(
+  { timeoutMs: withinMs },
+  { transport: createHttpTransport({ url, timeoutMs: withinMs, connectionsMax: 6 }), observe: () => undefined },
+);
 const engine = createDockerEngine({ engine: url, timeoutMs: withinMs });
 const fetch = createFetch();
 const store =

@@ -156,6 +156,21 @@ export const paymentEvents = {
     runbook: "signer-empty",
   },
   "signer-funded": { level: "info", means: "The signer can pay for gas again.", act: "Nothing." },
+  "node-failed": {
+    level: "warn",
+    means: "A node of chain.rpcUrl or chain.fallbackRpcUrls failed a request; the next one is used until it responds.",
+    runbook: "node-down",
+  },
+  "node-recovered": {
+    level: "info",
+    means: "A node that had failed responds again, on the right chain.",
+    act: "Nothing.",
+  },
+  "node-wrong-chain": {
+    level: "error",
+    means: "A node of chain.fallbackRpcUrls is on another chain and is not used.",
+    act: "Correct chain.fallbackRpcUrls.",
+  },
   "chain-unusable": {
     level: "warn",
     means: "The chain can't be queried; it is looked at again.",

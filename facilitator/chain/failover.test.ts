@@ -1,0 +1,74 @@
+import pino from "pino";
+import { expect, test } from "vitest";
+import { ChainError } from "./chain-error.ts";
+import { createFailover } from "./failover.ts";
+
+type Behaviour = "answers" | "is down" | "refuses";
+
+/** A node that a test changes, and what was posted to it. */
+function createNode(name: string, chainId = 1672) {
+  const node = { behaviour: "answers" as Behaviour, posted: [] as string[] };
+  const post = async (body: string) => {
+    const { method } = JSON.parse(body) as { method: string };
+    node.posted.push(method);
+    if (node.behaviour === "is down") throw new ChainError("unreachable", "the node can't be reached");
+    if (node.behaviour === "refuses") throw new ChainError("refused", "the node refused");
+    const result = method === "eth_chainId" ? `0x${chainId.toString(16)}` : name;
+    return JSON.stringify({ jsonrpc: "2.0", id: 0, result });
+  };
+  return Object.assign(node, {
+    origin: `http://${name}`,
+    transport: { post, [Symbol.asyncDispose]: async () => undefined },
+  });
+}
+
+function open(...nodes: ReturnType<typeof createNode>[]) {
+  const lines: { event: string; node: string }[] = [];
+  const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const time = { nowMs: 0 };
+  const failover = createFailover(nodes, { chainId: 1672, monotonicMs: () => time.nowMs, log });
+  const ask = async () => {
+    const text = await failover.post(JSON.stringify({ id: 0, method: "ask" }), new AbortController().signal);
+    return (JSON.parse(text) as { result: string }).result;
+  };
+  return { ask, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
+}
+
+test("the first node is used while it responds, the next one while it does not, and the first again once it responds", async () => {
+  const [first, second] = [createNode("first"), createNode("second")];
+  const { ask, time, events } = open(first, second);
+  expect(await ask()).toBe("first");
+  expect(second.posted).toEqual([]);
+  first.behaviour = "is down";
+  expect([await ask(), await ask()]).toEqual(["second", "second"]);
+  expect(second.posted, "its chain is checked once").toEqual(["eth_chainId", "ask", "ask"]);
+  expect(first.posted, "it is left alone").toEqual(["ask", "ask"]);
+  time.nowMs += 5_000;
+  expect(await ask(), "a probe that fails delays nothing").toBe("second");
+  first.behaviour = "answers";
+  time.nowMs += 5_000;
+  await ask();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await ask()).toBe("first");
+  expect(events()).toEqual(["node-failed http://first", "node-recovered http://first"]);
+});
+
+test("a node of another chain is never used", async () => {
+  const [first, wrong, third] = [createNode("first"), createNode("wrong", 1), createNode("third")];
+  const { ask, events } = open(first, wrong, third);
+  first.behaviour = "is down";
+  expect([await ask(), await ask()]).toEqual(["third", "third"]);
+  expect(wrong.posted).toEqual(["eth_chainId"]);
+  expect(events()).toContain("node-wrong-chain http://wrong");
+});
+
+test("what a node refuses is not asked of another one, and without a node the error names the settings", async () => {
+  const [first, second] = [createNode("first"), createNode("second")];
+  const { ask } = open(first, second);
+  first.behaviour = "refuses";
+  await expect(ask()).rejects.toThrow("the node refused");
+  expect(second.posted).toEqual([]);
+  first.behaviour = second.behaviour = "is down";
+  await expect(ask()).rejects.toThrow("can't be reached");
+  await expect(ask()).rejects.toThrow("chain.fallbackRpcUrls");
+});

@@ -1,0 +1,102 @@
+import type { Logger } from "#daemon/log/log.ts";
+import { readResponses, writeCalls } from "#daemon/json-rpc.ts";
+import { ChainError, type ChainFault } from "./chain-error.ts";
+import type { HttpTransport } from "./http-transport.ts";
+
+/** Upstream node of a chain: its transport, and its URL without credentials, for messages. */
+export type UpstreamNode = Readonly<{ transport: HttpTransport; origin: string }>;
+
+/** Time after which a node that failed is probed again. */
+const retryAfterMs = 5_000;
+const probeTimeoutMs = 5_000;
+
+/** Faults of a node; any other error is about the request. */
+const nodeFaults: ReadonlySet<ChainFault> = new Set(["unreachable", "timeout", "bad_answer"]);
+
+type NodeState = UpstreamNode & { isHealthy: boolean; isChecked: boolean; probedAtMs: number };
+
+/**
+ * Creates a transport that uses the first healthy of several nodes, in their order. A request that a node fails goes to the next one; the
+ * failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only after its chain id was checked. Requests
+ * can be repeated on another node: reads by nature, a signed transaction because the chain accepts it once.
+ */
+export function createFailover(
+  nodes: readonly UpstreamNode[],
+  { chainId, monotonicMs, log }: Readonly<{ chainId: number; monotonicMs: () => number; log: Logger }>,
+): HttpTransport {
+  const states = nodes.map((node, index): NodeState => ({
+    ...node,
+    isHealthy: true,
+    isChecked: index === 0,
+    probedAtMs: -Infinity,
+  }));
+
+  const probe = async (node: NodeState): Promise<boolean> => {
+    node.probedAtMs = monotonicMs();
+    const body = writeCalls([{ method: "eth_chainId", params: [] }]);
+    const found = readChainId(await node.transport.post(body, AbortSignal.timeout(probeTimeoutMs)));
+    if (found !== chainId) {
+      node.isHealthy = false;
+      log.error(
+        { event: "node-wrong-chain", node: node.origin, found, chainId },
+        `the node at ${node.origin} is not on chain ${chainId} and is not used; correct chain.fallbackRpcUrls`,
+      );
+      return false;
+    }
+    node.isChecked = true;
+    return true;
+  };
+
+  const fail = (node: NodeState, error: ChainError): void => {
+    if (node.isHealthy)
+      log.warn(
+        { event: "node-failed", node: node.origin, problem: error.message },
+        "a node failed; using the next one until it responds",
+      );
+    node.isHealthy = false;
+    node.probedAtMs = monotonicMs();
+  };
+
+  const probeFailed = (node: NodeState): void => {
+    if (node.isHealthy || monotonicMs() - node.probedAtMs < retryAfterMs) return;
+    const recover = (isRight: boolean): void => {
+      if (!isRight) return;
+      node.isHealthy = true;
+      log.info({ event: "node-recovered", node: node.origin }, "a node responds again");
+    };
+    // Its failure is known, and the next probe is due after a pause.
+    probe(node).then(recover, () => undefined);
+  };
+
+  return {
+    post: async (body, signal) => {
+      let failure: unknown;
+      for (const node of states) {
+        probeFailed(node);
+        if (!node.isHealthy) continue;
+        try {
+          if (!node.isChecked && !(await probe(node))) continue;
+          return await node.transport.post(body, signal);
+        } catch (error) {
+          failure = error;
+          if (!(error instanceof ChainError) || signal.aborted || !nodeFaults.has(error.fault)) throw error;
+          fail(node, error);
+        }
+      }
+      if (failure !== undefined) throw failure;
+      throw new ChainError(
+        "unreachable",
+        "no node of chain.rpcUrl and chain.fallbackRpcUrls responds; start one of them",
+      );
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(states.map(({ transport }) => transport[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function readChainId(text: string): number | undefined {
+  const read = readResponses(text);
+  const answer = read?.ok === true ? read.byPlace.get(0) : undefined;
+  return answer?.ok === true ? Number(answer.result) : undefined;
+}
