@@ -195,7 +195,7 @@ function buildClaimSql(nowMs: string) {
     count: ["working", "settling", "settled", "delivered"]
       .map(
         (state) =>
-          `SELECT '${state}' AS state, count(*) AS claims FROM (SELECT 1 FROM claims WHERE state = '${state}' LIMIT ${countedMax}) AS some`,
+          `SELECT '${state}' AS state, count(*) AS claims FROM (SELECT 1 FROM claims WHERE state = '${state}' LIMIT ${countedMax}) AS counted`,
       )
       .join(" UNION ALL "),
     forget: `DELETE FROM claims

@@ -1,4 +1,4 @@
-import { boundCount, repeatForgetting } from "./bounded-count.ts";
+import { repeatForgetting } from "./repeat-forgetting.ts";
 import { forgottenMax, type ClaimLedger } from "./claim-ledger.ts";
 
 /** Responses in the ledger: those that may be requested again, and those not fetched yet. */
@@ -25,13 +25,12 @@ const payerPart = 1 / 64;
  */
 export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger): RetainedResponses {
   const commonBytes = bytesMax * commonPart;
-  const countBytes = boundCount(() => ledger.responseBytes());
   let bytes = 0;
   let large: ReadonlySet<string> = new Set();
   return {
     async trim() {
       await repeatForgetting(() => ledger.forgetResponses("expired"), forgottenMax);
-      bytes = await countBytes();
+      bytes = await ledger.responseBytes();
       for (const which of ["delivered", "untaken"] as const) {
         while (bytes > commonBytes && (await ledger.forgetResponses(which, forgottenTogether)) > 0)
           bytes = await ledger.responseBytes();

@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StoreError } from "#daemon/sql/store.ts";
-import { boundCount } from "../claims/bounded-count.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
@@ -48,14 +47,13 @@ export function createPaymentMetrics({
     registers: [],
     collect: () => inFlight.set(owners.count()),
   });
-  const countAll = boundCount(() => countClaims(ledger));
   const claims: Gauge<"state"> = new Gauge({
     name: "gatehouse_payment_claims",
     help: "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 are settlements whose outcome is unknown.",
     labelNames: ["state"],
     registers: [],
     async collect() {
-      const counts = await countAll();
+      const counts = await countClaims(ledger);
       for (const state of ["working", "settling", "settled", "delivered"]) {
         claims.set({ state }, counts === undefined ? Number.NaN : (counts[state] ?? 0));
       }

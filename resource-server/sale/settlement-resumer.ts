@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { repeatForgetting } from "../claims/bounded-count.ts";
+import { repeatForgetting } from "../claims/repeat-forgetting.ts";
 import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import { pauseInBackground } from "#daemon/time.ts";

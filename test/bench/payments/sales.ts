@@ -2,22 +2,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { print, type Figure } from "../gateway/table.ts";
+import { drive } from "../gateway/wrk.ts";
 import { quantile } from "../measurement.ts";
 import { sendAll, type RawResult } from "./raw-load.ts";
-import {
-  formatRequest,
-  own,
-  signRequests,
-  startExpressSeller,
-  startOwnSeller,
-  startStubs,
-  type Seller,
-} from "./sellers.ts";
+import { own, signRequests, startExpressSeller, startOwnSeller, startStubs, type Seller } from "./sellers.ts";
 
 export type SalesOptions = Readonly<{
   rounds: number;
-  /** Sales of each side in a round; there are four times as many unpaid requests. */
+  /** Sales of each side in a round. */
   sales: number;
+  /** Time of unpaid requests of each side in a round. */
+  unpaidSeconds: number;
   atOnce: number;
 }>;
 
@@ -36,18 +31,21 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
     ours: resources.use(await startOwnSeller(stubs.url, folder)),
     others: resources.use(await startExpressSeller(stubs.url)),
   };
-  const measure = (what: string, status: number, requests: (seller: Seller) => Promise<readonly string[]>) =>
-    compare(what, sellers, options, async (seller) => ({
-      ...seller,
-      status,
-      requests: await requests(seller),
-      atOnce: options.atOnce,
-    }));
+  const unpaid = async ({ url, pid }: Seller, seconds = options.unpaidSeconds) => {
+    const load = await drive({ url: `${url}/data`, pid, script: "", connections: options.atOnce, seconds, folder });
+    if (load.refused !== load.requests) throw new Error(`${load.requests - load.refused} responses are no 402`);
+    const { requestsPerSecond: perSecond, cpuMicros, p50Ms, p99Ms } = load;
+    return { perSecond, cpuMicros, p50Ms, p99Ms };
+  };
+  const paid = async (seller: Seller, sales = options.sales) =>
+    sendAll({ ...seller, status: 200, requests: await signRequests(seller, sales), atOnce: options.atOnce });
   // Both compile what they run often first.
-  await measure("warm-up, unpaid", 402, buildUnpaid(options.sales));
-  await measure("warm-up, paid", 200, buildPaid(Math.ceil(options.sales / 2)));
-  const unpaidRounds = await measure("unpaid 402", 402, buildUnpaid(4 * options.sales));
-  const paidRounds = await measure("paid sale", 200, buildPaid(options.sales));
+  for (const seller of Object.values(sellers)) {
+    await unpaid(seller, 1);
+    await paid(seller, Math.ceil(options.sales / 2));
+  }
+  const unpaidRounds = await compare("unpaid 402", sellers, options, unpaid);
+  const paidRounds = await compare("paid sale", sellers, options, paid);
   const ratio = (rounds: Rounds) => findMedian(rounds, ({ ours, others }) => ours.perSecond / others.perSecond);
   return [
     { what: "paid sales a second, durable, to `@x402/express`'s", figure: ratio(paidRounds), target: { least: 1.5 } },
@@ -60,19 +58,14 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
   ];
 }
 
-const buildUnpaid = (count: number) => async (seller: Seller) =>
-  Array.from({ length: count }, () => formatRequest(seller));
-const buildPaid = (count: number) => (seller: Seller) => signRequests(seller, count);
-
 async function compare(
   what: string,
   { ours, others }: Readonly<{ ours: Seller; others: Seller }>,
   { rounds }: SalesOptions,
-  prepare: (seller: Seller) => Promise<Parameters<typeof sendAll>[0]>,
+  run: (seller: Seller) => Promise<RawResult>,
 ): Promise<Rounds> {
   const measured: { ours: RawResult; others: RawResult }[] = [];
-  for (let round = 0; round < rounds; round += 1)
-    measured.push({ ours: await sendAll(await prepare(ours)), others: await sendAll(await prepare(others)) });
+  for (let round = 0; round < rounds; round += 1) measured.push({ ours: await run(ours), others: await run(others) });
   const row = (side: string, of: (round: Rounds[number]) => RawResult) => ({
     side,
     "a second": findMedian(measured, (round) => of(round).perSecond),

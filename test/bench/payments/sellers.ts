@@ -52,18 +52,13 @@ export async function startExpressSeller(stubs: string): Promise<Seller> {
   return { name: "@x402/express", url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Formats a request for what is sold; with a payment, as a client sends it after the 402. */
-export function formatRequest({ url }: Seller, payment?: string): string {
-  const paid = payment === undefined ? "" : `PAYMENT-SIGNATURE: ${payment}\r\n`;
-  return `GET /data HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAccept: */*\r\nUser-Agent: bench\r\n${paid}\r\n`;
-}
-
-/** Signs payments of a seller's offer, each another one; natively, because viem takes milliseconds for one. */
+/** Formats requests that pay a seller's offer, each signed anew; natively, because viem takes milliseconds for one. */
 export async function signRequests(seller: Seller, count: number): Promise<readonly string[]> {
   const unpaid = await fetch(`${seller.url}/data`);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   const [accepted] = accepts;
   if (accepted === undefined) throw new Error(`${seller.name} makes no offer`);
+  const { host } = new URL(seller.url);
   const address = accepted.asset as Hex;
   const separator = computeDomainSeparator({ address, name: "USDC", version: "2", chainId: 1_672 });
   const now = BigInt(Math.floor(Date.now() / 1_000));
@@ -85,6 +80,7 @@ export async function signRequests(seller: Seller, count: number): Promise<reado
         JSON.stringify(signed, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
       ) as object,
     };
-    return formatRequest(seller, encodePaymentSignatureHeader({ x402Version: 2, accepted, payload }));
+    const payment = encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
+    return `GET /data HTTP/1.1\r\nHost: ${host}\r\nPAYMENT-SIGNATURE: ${payment}\r\n\r\n`;
   });
 }
