@@ -1,8 +1,7 @@
-import { pipeline } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
 import { lookupName } from "#daemon/http/name-lookup.ts";
-import { ReceivedBody } from "./received-body.ts";
 
 /** The part of `fetch` that this service uses. Rejects with the system's error. */
 export type Fetch = (
@@ -27,51 +26,19 @@ export type FetchResponse = Readonly<{
  * needs here. Loaded on first use; an unresolvable name blocks no other destination ({@link lookupName}).
  */
 export function createHttpClient(): Fetch {
-  let loading: Promise<Dispatcher> | undefined;
-  return async (url, request) => {
-    loading ??= import("undici").then(({ Agent }) => new Agent({ connect: { lookup: lookupName } }));
-    return send(await loading, url, request);
+  const load = async () => {
+    const { Agent, request } = await import("undici");
+    return { request, dispatcher: new Agent({ connect: { lookup: lookupName } }) };
   };
-}
-
-function send(dispatcher: Dispatcher, url: string, request: Parameters<Fetch>[1]): Promise<FetchResponse> {
-  const { method, headers, body = null, signal } = request;
-  const { origin, pathname, search } = new URL(url);
-  return new Promise((resolve, reject) => {
-    let running: Dispatcher.DispatchController | undefined;
-    let received: ReceivedBody | undefined;
-    const fail = (error: Error): void => {
-      signal.removeEventListener("abort", abort);
-      reject(error);
-      received?.fail(error);
-    };
-    const abort = (): void => {
-      const reason = signal.reason as Error;
-      fail(reason);
-      running?.abort(reason);
-    };
-    signal.addEventListener("abort", abort);
-    const options = { origin, path: `${pathname}${search}`, method: method as Dispatcher.HttpMethod, headers, body };
-    dispatcher.dispatch(options, {
-      onRequestStart(controller) {
-        running = controller;
-        if (signal.aborted) controller.abort(signal.reason as Error);
-      },
-      onResponseStart(controller, status, fields) {
-        // 100 to 199 precede the response (RFC 9110, section 15.2).
-        if (status < 200) return;
-        received = new ReceivedBody(controller);
-        const get = (name: string) => joinField(fields[name.toLowerCase()]);
-        resolve({ status, headers: { get }, body: decode(received, get("content-encoding")) });
-      },
-      onResponseData: (_controller, chunk) => received?.add(chunk),
-      onResponseEnd() {
-        signal.removeEventListener("abort", abort);
-        received?.end();
-      },
-      onResponseError: (_controller, error) => fail(error),
-    });
-  });
+  let loading: ReturnType<typeof load> | undefined;
+  return async (url, { method, headers, body = null, signal }) => {
+    loading ??= load();
+    const { request, dispatcher } = await loading;
+    const options = { dispatcher, method: method as Dispatcher.HttpMethod, headers, body, signal };
+    const response = await request(url, options);
+    const get = (name: string) => joinField(response.headers[name.toLowerCase()]);
+    return { status: response.statusCode, headers: { get }, body: decode(response.body, get("content-encoding")) };
+  };
 }
 
 function joinField(value: string | readonly string[] | undefined): string | null {
@@ -87,12 +54,11 @@ const decoders = {
 } as const;
 
 /** Decodes the body of a server that encodes it although only `identity` is accepted. */
-function decode(body: ReceivedBody, encoding: string | null): FetchResponse["body"] {
+function decode(body: Readable, encoding: string | null): FetchResponse["body"] {
   const known = Object.keys(decoders).find((name): name is keyof typeof decoders => name === encoding?.toLowerCase());
-  if (known === undefined) return body;
   // The reader of the decoder gets the error.
-  const decoded = pipeline(body, decoders[known](), () => undefined);
-  return Object.assign(decoded, { cancel: async () => void decoded.destroy() });
+  const decoded = known === undefined ? body : pipeline(body, decoders[known](), () => undefined);
+  return Object.assign(decoded, { cancel: async () => void decoded.on("error", () => undefined).destroy() });
 }
 
 /** Runs `work` with a signal that aborts with `signal`, or with a `TimeoutError` after `timeoutMs`; cheaper than `AbortSignal.any`. */
