@@ -22,8 +22,8 @@ export type FetchResponse = Readonly<{
 }>;
 
 /**
- * Creates a client over kept-alive connections, at a third of the cost of a `fetch`, whose standard has streams and signals that nobody
- * needs here. Loaded on first use; an unresolvable name blocks no other destination ({@link lookupName}).
+ * Creates a client over kept-alive connections that costs less than a `fetch`, whose standard has streams and signals that nobody needs
+ * here. Loaded on first use; an unresolvable name blocks no other destination ({@link lookupName}).
  */
 export function createHttpClient(): Fetch {
   const load = async () => {
