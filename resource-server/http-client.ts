@@ -26,10 +26,6 @@ export type FetchResponse = Readonly<{
  * here. Loaded on first use; an unresolvable name blocks no other destination ({@link lookupName}).
  */
 export function createHttpClient(): Fetch {
-  const load = async () => {
-    const { Agent, request } = await import("undici");
-    return { request, dispatcher: new Agent({ connect: { lookup: lookupName } }) };
-  };
   let loading: ReturnType<typeof load> | undefined;
   return async (url, { method, headers, body = null, signal }) => {
     loading ??= load();
@@ -39,6 +35,11 @@ export function createHttpClient(): Fetch {
     const get = (name: string) => joinField(response.headers[name.toLowerCase()]);
     return { status: response.statusCode, headers: { get }, body: decode(response.body, get("content-encoding")) };
   };
+}
+
+async function load() {
+  const { Agent, request } = await import("undici");
+  return { request, dispatcher: new Agent({ connect: { lookup: lookupName } }) };
 }
 
 function joinField(value: string | readonly string[] | undefined): string | null {

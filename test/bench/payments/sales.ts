@@ -11,8 +11,8 @@ export type SalesOptions = Readonly<{
   rounds: number;
   /** Sales of each side in a round. */
   sales: number;
-  /** Time of unpaid requests of each side in a round. */
-  unpaidSeconds: number;
+  /** Time of unpaid requests of each side in a round. Default: four seconds. */
+  unpaidSeconds?: number;
   atOnce: number;
 }>;
 
@@ -31,7 +31,7 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
     ours: resources.use(await startOwnSeller(stubs.url, folder)),
     others: resources.use(await startExpressSeller(stubs.url)),
   };
-  const unpaid = async ({ url, pid }: Seller, seconds = options.unpaidSeconds) => {
+  const unpaid = async ({ url, pid }: Seller, seconds = options.unpaidSeconds ?? 4) => {
     const load = await drive({ url: `${url}/data`, pid, script: "", connections: options.atOnce, seconds, folder });
     if (load.refused !== load.requests) throw new Error(`${load.requests - load.refused} responses are no 402`);
     const { requestsPerSecond: perSecond, cpuMicros, p50Ms, p99Ms } = load;
