@@ -35,7 +35,7 @@ export const blockLines: PaymentLines = {
     return measureSettlements(surroundings, {
       chain: "1 s blocks",
       atOnce: 500,
-      requests: { ours: 2_000, others: 500 },
+      requests: { ours: 1_000, others: 500 },
       least: 10,
     });
   },
