@@ -17,6 +17,7 @@ import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator
 import { followNewHeads } from "./chain/new-heads.ts";
 import { pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
+import { batchSettlement } from "#x402/batch-settlement.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 import { createMinAmounts } from "./schemes/min-amount.ts";
@@ -158,7 +159,7 @@ export async function createFacilitator(
   );
   const sellers = createSellers(options, { ...engine, metrics, clock, monotonicMs });
   const schemes = await Promise.all(
-    knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
+    [...knownSchemes, batchSettlement].map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
   const { shortage, decimals, contracts } = watch;
   const operating = { transfersFor: sellers.guard(transfersFor), metrics, shortage, decimals, contracts };

@@ -35,7 +35,24 @@ export type Answered<Said extends Answer> = Readonly<{
   answer: Said;
   payer: string | undefined;
   tellsAmount?: boolean;
+  /** Amount to tell instead, and what else the scheme tells. */
+  told?: Readonly<{ amount?: string; extra?: Record<string, unknown> }>;
 }>;
+
+/** Names the reason of a refused or failed payment as the clients of its kind know it. */
+export function nameReasons<Said extends Answer>(
+  answered: Answered<Said>,
+  names: ReadonlyMap<Reason, Reason>,
+): Answered<Said> {
+  const { answer } = answered;
+  if (answer.state === "refused") {
+    const { refusal } = answer;
+    const named = { ...refusal, reason: names.get(refusal.reason) ?? refusal.reason };
+    return { ...answered, answer: { ...answer, refusal: named } };
+  }
+  if (answer.state !== "failed") return answered;
+  return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
+}
 
 /** Returns `valid` if there is no rejection. */
 export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
@@ -43,8 +60,8 @@ export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
 }
 
 /** Builds the body of a response to `/verify`. */
-export function buildVerifyResponse({ answer, payer }: Answered<VerifyAnswer>): VerifyResponse {
-  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer) };
+export function buildVerifyResponse({ answer, payer, told }: Answered<VerifyAnswer>): VerifyResponse {
+  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...told };
   const { reason: invalidReason, message } = answer.refusal;
   return { isValid: false, invalidReason, invalidMessage: message, ...buildPayer(payer) };
 }
@@ -53,14 +70,15 @@ type Network = SettleResponse["network"];
 
 /** Builds the body of a response to `/settle`. */
 export function buildSettleResponse(
-  { answer, payer, tellsAmount = false }: Answered<SettleAnswer>,
+  { answer, payer, tellsAmount = false, told }: Answered<SettleAnswer>,
   network: Network,
 ): SettleResponse {
   if (answer.state === "settled") {
     const amount = tellsAmount && answer.amount !== undefined ? { amount: String(answer.amount) } : {};
-    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer) };
+    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer), ...told };
   }
-  if (answer.state === "unused") return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer) };
+  if (answer.state === "unused")
+    return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer), ...told };
   const { reason: errorReason, message } = getRefusal(answer);
   const transaction = answer.state === "refused" ? "" : answer.transaction;
   return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };

@@ -24,7 +24,8 @@ const controlCharacter = /\p{Cc}/u;
  * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the payment.
  */
 export function readEnvelope(sent: unknown, path: string): Envelope {
-  const { accepted, payload } = readPlainPayment(sent) ?? parsePart(PaymentPayloadV2Schema, sent, path);
+  const { accepted, payload } =
+    readPlainPayment(sent) ?? parsePart(PaymentPayloadV2Schema, allowNoTimeout(sent, "accepted"), path);
   for (const field of ["network", "asset"] as const) {
     if (!controlCharacter.test(accepted[field])) continue;
     throw new MalformedPaymentError(`accepted.${field}`, "expected text without control characters").within(path);
@@ -38,7 +39,35 @@ export function readEnvelope(sent: unknown, path: string): Envelope {
  * @throws {MalformedPaymentError} with the path of the first invalid field; `path` is the location of the requirements.
  */
 export function readRequirements(sent: unknown, path: string): PaymentRequirements {
-  return readPlainRequirements(sent) ?? (parsePart(PaymentRequirementsV2Schema, sent, path) as PaymentRequirements);
+  const plain = readPlainRequirements(sent);
+  if (plain !== undefined) return plain;
+  return parsePart(PaymentRequirementsV2Schema, allowNoTimeout({ sent }, "sent").sent, path) as PaymentRequirements;
+}
+
+/**
+ * Replaces the `maxTimeoutSeconds` of 0 that `@x402/evm`'s seller puts into the terms of its own claims, of scheme `batch-settlement`: the
+ * schema of `@x402/core` rejects it, and no time counts for a claim.
+ */
+function allowNoTimeout<Sent>(holder: Sent, key: string): Sent {
+  const isHolder = typeof holder === "object" && holder !== null;
+  const terms = isHolder ? (holder as Readonly<Record<string, unknown>>)[key] : undefined;
+  if (typeof terms !== "object" || terms === null || !("scheme" in terms) || !("maxTimeoutSeconds" in terms))
+    return holder;
+  if (terms.scheme !== "batch-settlement" || terms.maxTimeoutSeconds !== 0) return holder;
+  return { ...holder, [key]: { ...terms, maxTimeoutSeconds: 1 } };
+}
+
+/** Where a payment is, and who sent it. */
+type Source = Readonly<{ path: string; audience: Audience }>;
+
+/**
+ * Parses the payment with its scheme.
+ *
+ * @throws {MalformedPaymentError} as `readEnvelope` does.
+ */
+export function readBy<Payment>(scheme: Scheme<Payment>, envelope: Envelope, source: Source): ReadPayment<Payment> {
+  const { sent, accepted } = envelope;
+  return { scheme, sent, accepted, payment: readPayload(scheme, envelope, source) };
 }
 
 /**
@@ -46,13 +75,13 @@ export function readRequirements(sent: unknown, path: string): PaymentRequiremen
  *
  * @throws {MalformedPaymentError} as `readEnvelope` does.
  */
-export function readBy<Payment>(
-  scheme: Scheme<Payment>,
-  { sent, accepted, payload }: Envelope,
-  { path, audience }: Readonly<{ path: string; audience: Audience }>,
-): ReadPayment<Payment> {
+export function readPayload<Payment>(
+  scheme: Pick<Scheme<Payment>, "read">,
+  { payload }: Pick<Envelope, "payload">,
+  { path, audience }: Source,
+): Payment {
   try {
-    return { scheme, sent, accepted, payment: scheme.read(payload, audience) };
+    return scheme.read(payload, audience);
   } catch (error) {
     if (error instanceof MalformedPaymentError) throw error.within(path === "" ? "payload" : `${path}.payload`);
     throw error;

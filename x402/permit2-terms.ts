@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Answer, Answered } from "./answer.ts";
+import { nameReasons, type Answer, type Answered } from "./answer.ts";
 import { decimalUint256, evmAddress, paths } from "./fields.ts";
 import type { Hex } from "./hex.ts";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
@@ -133,9 +133,9 @@ const approvalExtension = z.object({
 });
 
 /** Reads the payer's signed approval of Permit2 (extension `eip2612GasSponsoring`); undefined if there is none. */
-function readApproval(
+export function readApproval(
   extensions: Readonly<Record<string, unknown>>,
-  permit: Permit,
+  permit: Pick<Permit, "from" | "token" | "amount">,
 ): SponsoredApproval | Refusal | undefined {
   const sent = extensions[sponsoringExtension];
   // A buyer may echo the offer's extension without an approval.
@@ -171,12 +171,5 @@ const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
 
 /** Names the reason of a refused Permit2 payment as its clients know it. */
 export function namePermit2Reasons<Said extends Answer>(answered: Answered<Said>): Answered<Said> {
-  const { answer } = answered;
-  if (answer.state === "refused") {
-    const { refusal } = answer;
-    const named = { ...refusal, reason: permit2Reasons.get(refusal.reason) ?? refusal.reason };
-    return { ...answered, answer: { ...answer, refusal: named } };
-  }
-  if (answer.state !== "failed") return answered;
-  return { ...answered, answer: { ...answer, reason: permit2Reasons.get(answer.reason) ?? answer.reason } };
+  return nameReasons(answered, permit2Reasons);
 }

@@ -45,11 +45,13 @@ function hashPermitType(scheme: Permit2Scheme): Word {
   return hashText(`PermitWitnessTransferFrom(${fields})${tokenType}${witnessTypes[scheme]}`);
 }
 
-function hashText(text: string): Word {
+/** Hashes a text, e.g. a type of EIP-712. */
+export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
 }
 
-function hashWords(...words: readonly Word[]): Word {
+/** Hashes words, as one byte string. */
+export function hashWords(...words: readonly Word[]): Word {
   return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
 }
 
@@ -57,12 +59,7 @@ function hashWords(...words: readonly Word[]): Word {
 export function computePermitDigest(permit: Permit, chainId: number): Uint8Array {
   const scheme = getScheme(permit);
   const { token, amount, spender, nonce, deadline } = permit;
-  const domain = hashWords(
-    domainTypeHash,
-    hashText("Permit2"),
-    encodeInteger(BigInt(chainId)),
-    encodeAddress(permit2Address),
-  );
+  const domain = computePermit2Separator(chainId);
   const struct = hashWords(
     permitTypeHashes[scheme],
     hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount)),
@@ -72,6 +69,11 @@ export function computePermitDigest(permit: Permit, chainId: number): Uint8Array
     hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
   );
   return keccak256(Buffer.from(`1901${domain}${struct}`, "hex"));
+}
+
+/** Computes the separator of Permit2's EIP-712 domain. */
+export function computePermit2Separator(chainId: number): Word {
+  return hashWords(domainTypeHash, hashText("Permit2"), encodeInteger(BigInt(chainId)), encodeAddress(permit2Address));
 }
 
 function getScheme({ facilitator }: Permit): Permit2Scheme {

@@ -83,6 +83,9 @@ export type Scheme<Payment = unknown> = Readonly<{
   settling(): Promise<Settling<Payment>>;
 }>;
 
+/** What a facilitator needs of a scheme. */
+export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "read" | "settling">;
+
 /** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
   /** Lists the scheme's kinds for `/supported`, each with what its buyers need to know; empty while its contracts are not on the chain. */
@@ -125,6 +128,16 @@ export type Transfers = Readonly<{
   contracts: ReadonlySet<string>;
   /** Account that submits the transactions. */
   signer: Hex;
+  /** Returns why a payee is not served here. */
+  refusePayee(payTo: Hex): Refusal | undefined;
+  /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */
+  checkWallet(
+    signed: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,
+  ): Promise<Refusal | undefined>;
+  /** Returns the result of a view method. @throws as documented in `Facilitator`. */
+  read(call: Readonly<{ to: Hex; data: Hex }>): Promise<Hex>;
+  /** Milliseconds since 1970. */
+  clock(): number;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
   settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;

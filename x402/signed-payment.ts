@@ -31,6 +31,8 @@ export type SignedPayment = Readonly<{
   walletSignature?: Hex | undefined;
   /** Amount to keep available until the payment is settled for less; undefined if it is settled for all of it. */
   reserved?: bigint | undefined;
+  /** Whether it pays no seller anew, so that whoever asks for it again learns its outcome. */
+  isRelayed?: boolean;
 }>;
 
 /** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */

@@ -105,7 +105,7 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   // The SDK's type always has `extra`; its schema allows it to be absent or null.
   const { name, version, assetTransferMethod } =
     (wire.extra as Readonly<Record<string, unknown>> | null | undefined) ?? {};
-  const method = wire.scheme === "exact" ? (assetTransferMethod ?? "eip3009") : "permit2";
+  const method = wire.scheme === "upto" ? "permit2" : (assetTransferMethod ?? "eip3009");
   return {
     scheme: wire.scheme,
     network: wire.network,

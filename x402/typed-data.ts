@@ -15,9 +15,13 @@ export type Authorization = Readonly<{
 export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;
 
 const domainType = hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
-const transferType = hashText(
-  "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
-);
+const authorizationFields =
+  "(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)";
+/** `receive` is a transfer that only its recipient can execute. */
+const authorizationTypes = {
+  transfer: hashText(`TransferWithAuthorization${authorizationFields}`),
+  receive: hashText(`ReceiveWithAuthorization${authorizationFields}`),
+};
 
 function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
@@ -46,7 +50,11 @@ export function encodeAuthorization(authorization: Authorization): Word {
 }
 
 /** Computes the hash that the payer signs (EIP-712). It identifies the payment: token, chain and every field of the authorization. */
-export function computeAuthorizationDigest(separator: Hex, words: Word): Uint8Array {
-  const struct = keccak256(Buffer.from(transferType + words, "hex")).toString("hex");
+export function computeAuthorizationDigest(
+  separator: Hex,
+  words: Word,
+  type: keyof typeof authorizationTypes = "transfer",
+): Uint8Array {
+  const struct = keccak256(Buffer.from(authorizationTypes[type] + words, "hex")).toString("hex");
   return keccak256(Buffer.from(`1901${separator.slice(2)}${struct}`, "hex"));
 }

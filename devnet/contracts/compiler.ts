@@ -2,11 +2,23 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
+/** Contracts without a constructor. */
+const placed = [
+  "Permit2",
+  "ExactProxy",
+  "UptoProxy",
+  "Multicall3",
+  "WalletFactory",
+  "BatchSettlement",
+  "ERC3009Collector",
+  "Permit2Collector",
+] as const;
+
 /** Code of the devnet's contracts, as stored in `contracts.artifact.json`. */
 export type ContractsArtifact = Readonly<{
   compiler: string;
   /** Runtime code of contracts without a constructor. */
-  code: Readonly<Record<"Permit2" | "ExactProxy" | "UptoProxy" | "Multicall3" | "WalletFactory", string>>;
+  code: Readonly<Record<(typeof placed)[number], string>>;
   /** Code that creates the tokens. */
   creation: Readonly<Record<"Token" | "PlainToken", string>>;
 }>;
@@ -53,7 +65,7 @@ export function compileToken(source: string = readTokenSource()) {
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
 export function compileContracts(): ContractsArtifact {
-  const files = ["Multicall3.sol", "Permit2.sol", "PlainToken.sol", "Proxies.sol", "Wallet.sol"];
+  const files = ["BatchSettlement.sol", "Multicall3.sol", "Permit2.sol", "PlainToken.sol", "Proxies.sol", "Wallet.sol"];
   const { compiler, contracts } = compile({
     "Token.sol": readTokenSource(),
     ...Object.fromEntries(files.map((file) => [file, readSource(`./${file}`)])),
@@ -62,13 +74,7 @@ export function compileContracts(): ContractsArtifact {
     `0x${pickContract(contracts, name).evm[kind].object}`;
   return {
     compiler,
-    code: {
-      Permit2: readCode("Permit2"),
-      ExactProxy: readCode("ExactProxy"),
-      UptoProxy: readCode("UptoProxy"),
-      Multicall3: readCode("Multicall3"),
-      WalletFactory: readCode("WalletFactory"),
-    },
+    code: Object.fromEntries(placed.map((name) => [name, readCode(name)])) as ContractsArtifact["code"],
     creation: { Token: readCode("Token", "bytecode"), PlainToken: readCode("PlainToken", "bytecode") },
   };
 }

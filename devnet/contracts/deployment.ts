@@ -64,4 +64,7 @@ export const ownCode = new Map<Address, Hex>([
   [canonicalContracts.uptoProxy.address, artifact.code.UptoProxy as Hex],
   [canonicalContracts.multicall3.address, artifact.code.Multicall3 as Hex],
   [walletFactoryAddress, artifact.code.WalletFactory as Hex],
+  [canonicalContracts.batchSettlement.address, artifact.code.BatchSettlement as Hex],
+  [canonicalContracts.erc3009Collector.address, artifact.code.ERC3009Collector as Hex],
+  [canonicalContracts.permit2Collector.address, artifact.code.Permit2Collector as Hex],
 ]);

@@ -1,14 +1,15 @@
 import type { Address, Hex } from "viem";
 import type { Anvil } from "../anvil/anvil.ts";
 import { tokenAddress } from "../token/address.ts";
-import { plainTokenAddress, walletFactoryAddress } from "./addresses.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { plainTokenAddress } from "./addresses.ts";
 import type { TokenGenesis } from "./deployment.ts";
 
 /** Chain methods needed to deploy the contracts. */
 export type GenesisChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
 /** The last contracts that a genesis makes: a chain that has them has all. */
-const addresses = [tokenAddress, plainTokenAddress, walletFactoryAddress] as const;
+const addresses = [tokenAddress, plainTokenAddress, canonicalContracts.permit2Collector.address] as const;
 
 /**
  * Makes sure that the token exists at {@link tokenAddress} and the other contracts at theirs; does nothing if they exist. The tokens are

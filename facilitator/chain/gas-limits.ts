@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
+import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keepNewest } from "../payment/recent-verdicts.ts";
 import type { Chain } from "./chain.ts";
@@ -23,9 +24,12 @@ export type GasLimits = Readonly<{
   estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (id: Hex) => bigint | undefined;
-  /** Max gas of one settlement. */
-  most: bigint;
+  /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
+  most: (transfer: Pick<AuthorizedTransfer, "contract" | "callData">) => bigint;
 }>;
+
+/** Max gas of a transaction (EIP-7825). */
+const transactionGasMax = 16_777_216n;
 
 /** Max age of an estimate that is reused for a payee's other payments. */
 const estimateAgeMaxMs = 60_000;
@@ -40,21 +44,21 @@ export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, monotonicMs }: Readonly<{ signer: Hex }> & Pick<Clock, "monotonicMs">,
 ): GasLimits {
-  const most = BigInt(gasLimit);
-  const byPayment = new Map<Hex, bigint>();
-  const byPayee = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
-  const addPercent = (gas: bigint, percent: number) => {
-    const more = (gas * BigInt(100 + percent) + 99n) / 100n;
-    return more < most ? more : most;
+  const most: GasLimits["most"] = (transfer) => {
+    const call = readChannelCall(transfer);
+    const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);
+    return limit < transactionGasMax ? limit : transactionGasMax;
   };
+  const byPayment = new Map<Hex, Readonly<{ gas: bigint; limit: bigint }>>();
+  const byPayee = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
   const estimate: GasLimits["estimate"] = async (transfer, chain) => {
     const { id, contract, callData } = transfer;
-    const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: gasLimit });
+    const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: Number(most(transfer)) });
     if (!answer.ok) return answer;
     const gas = estimateSchema.safeParse(answer.result);
     if (!gas.success)
       throw new ChainError("bad_answer", "the node's answer to eth_estimateGas is not an amount of gas");
-    keepNewest(byPayment, id, gas.data, entriesMax);
+    keepNewest(byPayment, id, { gas: gas.data, limit: most(transfer) }, entriesMax);
     keepNewest(byPayee, namePayee(transfer), { gas: gas.data, atMs: monotonicMs() }, entriesMax);
     return answer;
   };
@@ -65,17 +69,23 @@ export function createGasLimits(
       const known = byPayee.get(namePayee(transfer));
       if (known === undefined || monotonicMs() - known.atMs >= estimateAgeMaxMs) return estimate(transfer, chain);
       const { id, contract, callData } = transfer;
-      const gas = Number(addPercent(known.gas, Math.floor(gasMarginPercent / 2)));
+      const gas = Number(addPercent(known.gas, Math.floor(gasMarginPercent / 2), most(transfer)));
       const answer = await chain.simulate({ from: signer, to: contract, data: callData, gas });
       if (!answer.ok) return estimate(transfer, chain);
-      keepNewest(byPayment, id, known.gas, entriesMax);
+      keepNewest(byPayment, id, { gas: known.gas, limit: most(transfer) }, entriesMax);
       return answer;
     },
     find: (id) => {
-      const gas = byPayment.get(id);
-      return gas === undefined ? undefined : addPercent(gas, gasMarginPercent);
+      const known = byPayment.get(id);
+      return known && addPercent(known.gas, gasMarginPercent, known.limit);
     },
   };
+}
+
+/** Adds a margin to an amount of gas, up to a limit. */
+function addPercent(gas: bigint, percent: number, limit: bigint): bigint {
+  const more = (gas * BigInt(100 + percent) + 99n) / 100n;
+  return more < limit ? more : limit;
 }
 
 /** Names payments of about the same gas: of one token to one payee by the same method, whose call data tells by its length. */

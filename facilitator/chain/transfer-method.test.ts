@@ -1,9 +1,17 @@
 import { expect, test } from "vitest";
+import {
+  channelsAddress,
+  encodeClaims,
+  encodeDeposit,
+  encodeRefund,
+  encodeSettle,
+} from "#x402/batch-settlement/channel.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { EventLog, Receipt } from "./chain.ts";
 import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "./token.ts";
 import type { Settlement } from "../settlement/settlement.ts";
-import { showsAuthorizedTransfer, showsTransfer } from "./transfer-method.ts";
+import { getNonceSpace, isNonceUsed, showsAuthorizedTransfer, showsTransfer } from "./transfer-method.ts";
 
 const settlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
@@ -50,4 +58,36 @@ test("a foreign transaction has to show this authorization's use and right after
   expect(showsAuthorizedTransfer(receipt(transfer()), settlement)).toBe(false);
   const disguised = receipt(use(), transfer(payer, 1n), use(otherNonce), transfer());
   expect(showsAuthorizedTransfer(disguised, settlement), "the payment belongs to another authorization").toBe(false);
+});
+
+test("a channel's deposit is proven by the payer's transfer to its collector, a refund and a settle by the contract's", async () => {
+  const collector = canonicalContracts.erc3009Collector.address;
+  const config = {
+    payer,
+    payerAuthorizer: payer,
+    receiver: payTo,
+    receiverAuthorizer: payTo,
+    token: settlement.asset,
+    withdrawDelay: 900,
+    salt: authorizationNonce,
+  };
+  const call = (callData: Hex): Settlement => ({ ...settlement, contract: channelsAddress, callData });
+  const authorized = { validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x" } as const;
+  const deposit = call(encodeDeposit(config, 10_000n, { collector: "erc3009Collector", ...authorized }));
+  expect(showsTransfer(receipt(use(), transfer(collector)), deposit)).toBe(true);
+  expect(showsTransfer(receipt(use(), transfer(payTo)), deposit)).toBe(false);
+  expect(showsAuthorizedTransfer(receipt(use(), transfer(collector)), deposit)).toBe(true);
+  expect(getNonceSpace(deposit)).toBe(settlement.asset);
+
+  const paidBy = (to: Hex): EventLog => ({
+    ...transfer(to, 7n),
+    topics: [transferTopic, encodeAddressTopic(channelsAddress), encodeAddressTopic(to)],
+  });
+  const settle = call(encodeSettle(payTo, settlement.asset));
+  const refund = call(encodeRefund({ config, amount: 1n, nonce: 0n, signature: "0x" }, encodeClaims([], "0x")));
+  expect([settle, refund].map((each) => showsTransfer(receipt(paidBy(payTo)), each))).toEqual([true, false]);
+  expect([settle, refund].map((each) => showsTransfer(receipt(paidBy(payer)), each))).toEqual([false, true]);
+  expect([settle, refund].map((each) => showsTransfer(receipt(transfer()), each))).toEqual([false, false]);
+  const noChain = { read: () => Promise.reject(new TypeError("no nonce of a payer is used")) };
+  expect(await isNonceUsed(refund, noChain)).toBe(false);
 });

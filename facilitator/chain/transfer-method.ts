@@ -1,3 +1,5 @@
+import { channelsAddress, readChannelCall, type ChannelCall } from "#x402/batch-settlement/channel.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { approvesPermit2, permit2Address, permit2Proxies } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
@@ -26,12 +28,21 @@ export type Transfer = Readonly<{
 const proxies = new Set(Object.values(permit2Proxies).map((proxy) => proxy.toLowerCase()));
 
 /** Returns whether Permit2 moves the tokens; otherwise the token does (EIP-3009). */
-function usesPermit2({ contract }: Pick<Transfer, "contract">): boolean {
-  return proxies.has(contract.toLowerCase());
+function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): boolean {
+  const call = readChannelCall(transfer);
+  return call?.kind === "deposit"
+    ? isSameHex(call.collector, canonicalContracts.permit2Collector.address)
+    : proxies.has(transfer.contract.toLowerCase());
+}
+
+/** Returns whether the call moves only what is in channels already, and uses no payer's nonce: the channels' contract does it once. */
+function isWithinChannels(call: ChannelCall | undefined): boolean {
+  return call !== undefined && call.kind !== "deposit";
 }
 
 /** Returns the contract that accepts each nonce of a payer once. */
-export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract">): Hex {
+export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "callData">): Hex {
+  if (isWithinChannels(readChannelCall(transfer))) return channelsAddress;
   return usesPermit2(transfer) ? permit2Address : transfer.asset;
 }
 
@@ -41,10 +52,11 @@ export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract">): H
  * @throws {ChainError} when the node can't respond.
  */
 export async function isNonceUsed(
-  transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce">,
+  transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   chain: Pick<Chain, "read">,
 ): Promise<boolean> {
   const { asset, payer, authorizationNonce } = transfer;
+  if (isWithinChannels(readChannelCall(transfer))) return false;
   if (!usesPermit2(transfer)) {
     const state = await chain.read({ to: asset, data: encodeAuthorizationState(payer, authorizationNonce) });
     return state.slice(2) === encodeInteger(1n);
@@ -67,7 +79,9 @@ export async function readCover(
   { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
   chain: Pick<Chain, "read">,
 ): Promise<Cover> {
-  const needsAllowance = usesPermit2({ contract }) && !approvesPermit2(callData);
+  const call = readChannelCall({ contract, callData });
+  if (call !== undefined && call.kind !== "deposit") return { held: 2n ** 256n, isAllowance: false };
+  const needsAllowance = usesPermit2({ contract, callData }) && !approvesPermit2(callData);
   const [balance, allowance] = await Promise.all([
     chain.read({ to: asset, data: encodeBalanceOfCall(payer) }).then(parseWord),
     needsAllowance
@@ -94,12 +108,27 @@ function parseWord(word: Hex): bigint {
   return word === "0x" ? 0n : BigInt(word);
 }
 
-/** Returns whether the receipt of one of our transactions shows the payment's transfer. */
+/** Returns whether the receipt of one of our transactions shows the payment's transfer; a claim of vouchers has none. */
 export function showsTransfer(
   receipt: Receipt,
-  transfer: Pick<Transfer, "asset" | "payer" | "payTo" | "amount">,
+  transfer: Pick<Transfer, "asset" | "contract" | "payer" | "payTo" | "amount" | "callData">,
 ): boolean {
-  return receipt.logs.some((log) => isTransfer(log, transfer));
+  const call = readChannelCall(transfer);
+  if (!isWithinChannels(call)) return receipt.logs.some((log) => isTransfer(log, transfer));
+  // The amount may have grown by another claim since it was read, so any transfer to the recipient counts.
+  const { asset, payer, payTo } = transfer;
+  const recipient = call?.kind === "refund" ? payer : payTo;
+  const topics = [transferTopic, encodeAddressTopic(channelsAddress), encodeAddressTopic(recipient)];
+  return (
+    call?.kind === "claim" ||
+    receipt.logs.some((log) => isSameHex(log.address, asset) && hasSameTopics(log.topics, topics))
+  );
+}
+
+/** Returns who gets the tokens: the payee, or for a deposit the channels' contract or a collector on its way there. */
+function listRecipients({ payTo, ...transfer }: Pick<Transfer, "payTo" | "contract" | "callData">): readonly Hex[] {
+  const call = readChannelCall(transfer);
+  return call?.kind === "deposit" ? [call.collector, channelsAddress] : [payTo];
 }
 
 /**
@@ -113,15 +142,18 @@ export async function findForeignSettlement(
   headNumber: number,
   chain: Pick<Chain, "recentLogs" | "receipt" | "transactionInput">,
 ): Promise<Hex | undefined> {
-  const { asset, payer, payTo } = transfer;
+  const { asset, payer } = transfer;
   if (!usesPermit2(transfer)) {
     const uses = await chain.recentLogs(asset, buildAuthorizationUseTopics(transfer), headNumber);
     const hash = uses.at(-1)?.transactionHash;
     const receipt = hash === undefined ? undefined : await chain.receipt(hash);
     return receipt !== undefined && showsAuthorizedTransfer(receipt, transfer) ? receipt.transactionHash : undefined;
   }
-  const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
-  const transfers = await chain.recentLogs(asset, topics, headNumber);
+  const recipients = listRecipients(transfer);
+  const found = recipients.map((to) =>
+    chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], headNumber),
+  );
+  const transfers = (await Promise.all(found)).flat();
   for (const log of transfers
     .filter((each) => isTransfer(each, transfer))
     .toReversed()
@@ -140,7 +172,7 @@ const foreignMax = 20;
  * Returns whether a foreign transaction executed this exact authorization: the token logs the authorization's use right before the
  * transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
  */
-export function showsAuthorizedTransfer(receipt: Receipt, transfer: Omit<Transfer, "contract" | "callData">): boolean {
+export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): boolean {
   return receipt.logs.some((log, index) => {
     const next = receipt.logs[index + 1];
     return isAuthorizationUse(log, transfer) && next !== undefined && isTransfer(next, transfer);
@@ -156,11 +188,14 @@ function buildAuthorizationUseTopics({ payer, authorizationNonce }: Authorizatio
 
 function isTransfer(
   { address, topics, data }: EventLog,
-  { asset, payer, payTo, amount }: Pick<Transfer, "asset" | "payer" | "payTo" | "amount">,
+  transfer: Pick<Transfer, "asset" | "contract" | "payer" | "payTo" | "amount" | "callData">,
 ): boolean {
+  const { asset, payer, amount } = transfer;
+  const isRecipient = (to: Hex) =>
+    hasSameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)]);
   return (
     isSameHex(address, asset) &&
-    hasSameTopics(topics, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)]) &&
+    listRecipients(transfer).some(isRecipient) &&
     data.length === 66 &&
     BigInt(data) === amount
   );

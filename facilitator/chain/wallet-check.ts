@@ -12,7 +12,10 @@ const checkGas = 1_000_000;
 const accountMs = 10_000;
 
 /** Checks signatures that no key of the payer made. */
-export type WalletCheck = (payment: SignedPayment, chain: Pick<Chain, "simulate">) => Promise<Refusal | undefined>;
+export type WalletCheck = (
+  payment: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,
+  chain: Pick<Chain, "simulate">,
+) => Promise<Refusal | undefined>;
 
 /**
  * Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it. A wallet that the settlement creates

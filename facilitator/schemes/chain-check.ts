@@ -22,7 +22,7 @@ export async function checkOnChain(
 ): Promise<Refusal | undefined> {
   const answer = await gas.simulate(payment, chain);
   if (answer.ok) return undefined;
-  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most);
+  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
 }
 
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {

@@ -4,8 +4,8 @@ import { sponsoringExtension } from "#x402/sponsored-approval.ts";
 import { buildSettleResponse, buildVerifyResponse } from "#x402/answer.ts";
 import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Transfers, Order, ReadPayment, Scheme, Settling } from "#x402/scheme.ts";
-import { readBy, readEnvelope, readRequirements } from "#x402/envelope.ts";
+import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";
+import { readEnvelope, readPayload, readRequirements } from "#x402/envelope.ts";
 import { paths } from "#x402/fields.ts";
 import { countCaller, identifyCaller, type Caller, type CallerInfo } from "../callers/caller.ts";
 import type { TokenDecimals } from "../chain/chain-watch.ts";
@@ -118,7 +118,7 @@ async function measure<T>(
 }
 
 /** Scheme and the facilitator's operations for it. */
-type SettlingScheme = Readonly<{ scheme: Scheme; settling: Settling }>;
+type SettlingScheme = Readonly<{ scheme: SettledScheme; settling: Settling }>;
 
 /** Payment of a request: as received, or already parsed by this process. */
 export type PaymentRequest = Readonly<
@@ -149,7 +149,9 @@ function readRequest(
   const refusal = by.settling.refusePayload(envelope.payload);
   if (refusal !== undefined) return { refusal };
   const isRead = "read" in request && request.read.scheme === by.scheme;
-  const { payment } = isRead ? request.read : readBy(by.scheme, envelope, { path: paths.payment, audience: "seller" });
+  const payment = isRead
+    ? request.read.payment
+    : readPayload(by.scheme, envelope, { path: paths.payment, audience: "seller" });
   const { extensions = {} } = envelope.sent;
   return { by, order: { payment, requirements, accepted: envelope.accepted, extensions } };
 }

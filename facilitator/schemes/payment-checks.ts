@@ -1,3 +1,4 @@
+import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
@@ -6,7 +7,7 @@ import { ChainError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import { readCover, refuseUncovered } from "../chain/transfer-method.ts";
-import { createWalletCheck } from "../chain/wallet-check.ts";
+import { createWalletCheck, type WalletCheck } from "../chain/wallet-check.ts";
 import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { createReservations } from "../payment/reservations.ts";
 import { checkOnChain } from "./chain-check.ts";
@@ -18,10 +19,12 @@ export type PaymentChecks = Readonly<{
   /** The same for a payment about to be settled, unless it was just checked. */
   checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Returns why a signature that needs the payer's wallet is invalid. */
-  checkWallet: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
+  checkWallet: (payment: Parameters<WalletCheck>[0], caller: Caller) => Promise<Refusal | undefined>;
   /** Reserves a payment's maximum, or returns why the payer can't pay it. */
   reserve: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   releaseReservation: (payment: SignedPayment) => void;
+  /** Returns the result of a view method, on behalf of a caller. */
+  read: (call: Parameters<Chain["read"]>[0], caller: Caller) => Promise<Hex>;
   recent: RecentVerdicts;
 }>;
 
@@ -66,5 +69,6 @@ export function createPaymentChecks(
       return refuseUncovered({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
+    read: (call, caller) => chainFor(caller).read(call),
   };
 }

@@ -72,6 +72,10 @@ export function createTransfers(
     contracts: dependencies.contracts(),
     signer,
     isSigned: recent.isSigned,
+    refusePayee: (payTo) => refusePayee(payTo, payees),
+    checkWallet: (signed) => checkWallet(signed, caller),
+    read: (call) => dependencies.read(call, caller),
+    clock,
     async verify(payment) {
       const unsigned = await checkWallet(payment, caller);
       if (unsigned !== undefined) return { answer: { state: "refused", refusal: unsigned }, payer: payment.payer };
@@ -89,7 +93,10 @@ export function createTransfers(
       if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
         return { answer: { state: "refused", refusal: unserved }, payer };
       }
-      const answer = await settleAndForgetPayer(payment, caller);
+      const answer = await settleAndForgetPayer(
+        payment,
+        payment.isRelayed === true ? { ...caller, kind: "sale", owner: payment.id } : caller,
+      );
       const lines = answer.state === "refused" ? refusals : settlements;
       const { asset, authorization } = payment;
       const name = namePayment({ network, asset, payer, nonce: authorization.nonce });

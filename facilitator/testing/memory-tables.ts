@@ -59,7 +59,7 @@ export function insertSettlement({ settlements }: Tables, settlement: Settlement
 /** Returns whether another settlement that has not failed has the same authorization. */
 export function hasRival(
   settlements: Tables["settlements"],
-  wanted: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce">,
+  wanted: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
 ): boolean {
   const key = toAuthorizationKey(wanted).join(" ");
   return settlements

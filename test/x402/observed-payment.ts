@@ -79,6 +79,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       reserve: async () => undefined,
       releaseReservation: () => undefined,
+      read: () => Promise.reject(new TypeError("nothing is read")),
       contracts: () => new Set(),
       recent: createRecentVerdicts({ entriesMax: 10 }, { monotonicMs: clock }),
       clock,

@@ -52,6 +52,10 @@ const noTransfers: Transfers = {
   isSigned: () => false,
   contracts: new Set(),
   signer: payTo,
+  refusePayee: () => undefined,
+  checkWallet: async () => undefined,
+  read: () => Promise.reject(new TypeError("a tab is no transfer")),
+  clock: Date.now,
   verify: () => Promise.reject(new TypeError("a tab is no transfer")),
   settle: () => Promise.reject(new TypeError("a tab is no transfer")),
 };

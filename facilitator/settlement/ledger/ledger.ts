@@ -24,7 +24,7 @@ export type Ledger = Readonly<{
   progress: (id: Hex) => Promise<Recorded | undefined>;
   /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
   hasRival: (
-    settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce">,
+    settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   ) => Promise<boolean>;
   /** Records transactions before they are sent, atomically. */
   begin: (begun: readonly Begun[]) => Promise<void>;

@@ -6,7 +6,7 @@ import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 
 /** Returns the key of an authorization. Addresses are lowercase, so that equal addresses compare equal. */
 export function toAuthorizationKey(
-  settlement: Pick<Settlement, "asset" | "contract" | "payer" | "authorizationNonce">,
+  settlement: Pick<Settlement, "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
 ): readonly [string, string, string] {
   const { payer, authorizationNonce } = settlement;
   return [getNonceSpace(settlement).toLowerCase(), payer.toLowerCase(), authorizationNonce.toLowerCase()];

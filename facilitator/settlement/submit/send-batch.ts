@@ -183,6 +183,8 @@ function chooseGasLimit(
   { readGasLimit }: Pick<TransactionSigner, "readGasLimit">,
 ): bigint {
   const before = attempts.at(-1);
-  if (lackedGas) return limits.most;
-  return before === undefined ? (limits.find(settlement.id) ?? limits.most) : readGasLimit(before.rawTransaction);
+  if (lackedGas) return limits.most(settlement);
+  return before === undefined
+    ? (limits.find(settlement.id) ?? limits.most(settlement))
+    : readGasLimit(before.rawTransaction);
 }

@@ -28,7 +28,7 @@ export async function hasLackedGas(
 ): Promise<boolean> {
   const mined = listMined(attempts, receipts).map(({ attempt, receipt }) => {
     const limit = readGasLimit(attempt.rawTransaction);
-    return { hadMost: limit >= gas.most, isSpent: receipt.gasUsed * 10n >= limit * 9n };
+    return { hadMost: limit >= gas.most(settlement), isSpent: receipt.gasUsed * 10n >= limit * 9n };
   });
   if (mined.some(({ hadMost }) => hadMost) || !mined.some(({ isSpent }) => isSpent)) return false;
   return (await gas.estimate(settlement, chain)).ok;

@@ -24,7 +24,7 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
-import { canonicalContracts, findDeployedContracts } from "#x402/contracts.ts";
+import { canonicalContracts, findDeployedContracts, listContracts } from "#x402/contracts.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
 import { createWallet, describeWallet, executeByWallet, sendCall } from "../../support/payments/wallet.ts";
 
@@ -95,9 +95,9 @@ const invalidSigner = "0x815e1d64";
 const signatureExpired = "0xcd21db4f";
 const transferFailed = /^0x08c379a0.*5452414e534645525f46524f4d5f4641494c4544/; // TRANSFER_FROM_FAILED
 
-test("the chain has the contracts that payments call, except batch-settlement's", async () => {
+test("the chain has the contracts that payments call", async () => {
   const deployed = await findDeployedContracts((address) => reader.getCode({ address }));
-  expect([...deployed]).toEqual(["create2Deployer", "multicall3", "permit2", "exactProxy", "uptoProxy"]);
+  expect([...deployed]).toEqual(listContracts());
 });
 
 test("Permit2 rejects what the real one rejects, with the same errors; the proxies settle once", async () => {

@@ -1,0 +1,394 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { x402Client } from "@x402/core/client";
+import { decodePaymentResponseHeader, HTTPFacilitatorClient } from "@x402/core/http";
+import { x402ResourceServer } from "@x402/core/server";
+import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
+import { toFacilitatorEvmSigner } from "@x402/evm";
+import { BatchSettlementEvmScheme as Buyer, computeChannelId, signVoucher } from "@x402/evm/batch-settlement/client";
+import { BatchSettlementEvmScheme as ReferenceFacilitator } from "@x402/evm/batch-settlement/facilitator";
+import { BatchSettlementEvmScheme as Seller } from "@x402/evm/batch-settlement/server";
+import { wrapFetchWithPayment } from "@x402/fetch";
+import { paymentMiddleware } from "@x402/hono";
+import { Hono } from "hono";
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  http,
+  parseAbi,
+  publicActions,
+  zeroAddress,
+  type Hex,
+} from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let tap: RpcTap;
+let facilitator: RunningFacilitator;
+let reference: ReferenceFacilitator;
+const network = "eip155:1672";
+const payee = testAccount(2).address;
+const authorizer = testAccount(3);
+const price = 1_000n;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  tap = resources.use(await startRpcTap(chain.url));
+  const ledgers = resources.use(await createLedgerFolder());
+  const assets = [
+    { address: chain.token, name: "USDC", version: "2" },
+    { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
+  ];
+  const env = {
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  };
+  facilitator = resources.use(
+    await startFacilitator({ rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("channels"), env }),
+  );
+  const wallet = connectAs(9);
+  reference = new ReferenceFacilitator(toFacilitatorEvmSigner({ ...wallet, address: wallet.account.address } as never));
+});
+afterAll(() => resources.disposeAsync());
+
+const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 50 });
+
+function connectAs(index: number) {
+  const chainOf = defineChain({
+    id: 1672,
+    name: "test",
+    nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
+    rpcUrls: { default: { http: [chain.url] } },
+  });
+  const { account } = testAccount(index);
+  return createWalletClient({ account, chain: chainOf, transport: http(chain.url), pollingInterval: 50 }).extend(
+    publicActions,
+  );
+}
+
+const signerOf = (index: number) => ({
+  address: testAccount(index).address,
+  signTypedData: (message: never) => testAccount(index).account.signTypedData(message),
+  readContract: (call: never) => connect().readContract(call),
+});
+
+/** Creates a buyer of its own channel. */
+const createBuyer = (index: number, salt: number, options: object = {}) =>
+  new Buyer(signerOf(index) as never, { salt: `0x${salt.toString(16).padStart(64, "0")}`, ...options });
+
+const offer = (extra: Record<string, unknown> = {}, asset = chain.token): PaymentRequirements => ({
+  scheme: "batch-settlement",
+  network,
+  asset,
+  amount: String(price),
+  payTo: payee,
+  maxTimeoutSeconds: 60,
+  extra: { receiverAuthorizer: authorizer.address, withdrawDelay: 900, name: "USDC", version: "2", ...extra },
+});
+
+type Payload = Record<string, never> & { channelConfig: never; voucher: { channelId: Hex } };
+
+async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object) {
+  const created = await buyer.createPaymentPayload(2, accepted, context as never);
+  return {
+    payload: created.payload as Payload,
+    paymentPayload: { accepted, ...created },
+    paymentRequirements: accepted,
+  };
+}
+
+/** Opens a channel with a deposit, and returns the payload of a voucher for `max`. */
+async function openChannel(salt: number, payer = 1) {
+  const body = await pay(createBuyer(payer, salt), offer());
+  const { body: settled } = await facilitator.settle(body);
+  expect(settled).toMatchObject({ success: true });
+  const { channelConfig, voucher } = body.payload;
+  const sign = async (max: bigint, index = payer) => ({
+    type: "voucher",
+    channelConfig,
+    voucher: await signVoucher(signerOf(index) as never, voucher.channelId, String(max), network),
+  });
+  return { channelConfig, channelId: voucher.channelId, settled, sign };
+}
+
+const bodyOf = (payload: object, requirements = offer()) => ({
+  x402Version: 2,
+  paymentPayload: { x402Version: 2, accepted: requirements, payload },
+  paymentRequirements: requirements,
+});
+
+/** Client of a facilitator that lists the scheme, which ours settles but does not list yet. */
+class ListingClient extends HTTPFacilitatorClient {
+  override async getSupported(): ReturnType<HTTPFacilitatorClient["getSupported"]> {
+    const supported = await super.getSupported();
+    expect(supported.kinds.map(({ scheme }) => scheme)).toEqual(["exact", "upto"]);
+    return { ...supported, kinds: [...supported.kinds, { x402Version: 2, scheme: "batch-settlement", network }] };
+  }
+}
+
+/** Sells `GET /` for up to the price by the published middleware, and charges all of it. */
+async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url: string; seller: Seller }> {
+  const seller = new Seller(payee, { receiverAuthorizerSigner: authorizer.account });
+  const server = new x402ResourceServer(new ListingClient({ url: at.url })).register(network, seller);
+  const extra = { name: "USDC", version: "2" };
+  const accepts = {
+    scheme: "batch-settlement",
+    network,
+    payTo: payee,
+    price: { amount: String(price), asset: chain.token, extra },
+  };
+  const app = new Hono();
+  app.use(paymentMiddleware({ "GET /": { accepts, description: "sold" } } as never, server));
+  app.get("/", (c) => c.text("sold"));
+  const listener = getRequestListener(app.fetch);
+  const web: Server = createServer((request, response) => void listener(request, response));
+  web.listen(0, "127.0.0.1");
+  await once(web, "listening");
+  return {
+    url: `http://127.0.0.1:${(web.address() as AddressInfo).port}/`,
+    seller,
+    async [Symbol.asyncDispose]() {
+      web.closeAllConnections();
+      web.close();
+      await once(web, "close");
+    },
+  };
+}
+
+test("the published buyer and seller deposit, pay by vouchers, claim, settle and refund", async () => {
+  await using shop = await openShop(facilitator);
+  const buyer = createBuyer(1, 1);
+  const buy = wrapFetchWithPayment(fetch, new x402Client().setSpendControls(false).register(network, buyer as never));
+  const [held, earned] = [await chain.balanceOf(testAccount(1).address), await chain.balanceOf(payee)];
+  const answers: SettleResponse[] = [];
+  for (let sale = 0; sale < 3; sale += 1) {
+    const response = await buy(shop.url);
+    expect(await response.text()).toBe("sold");
+    answers.push(decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? ""));
+  }
+  expect(answers[0]).toMatchObject({
+    success: true,
+    transaction: expect.stringMatching(/^0x/),
+    amount: "10000",
+    extra: { chargedAmount: "1000", channelState: { balance: "10000", totalClaimed: "0", refundNonce: "0" } },
+  });
+  expect(answers[2]).toMatchObject({
+    transaction: "",
+    amount: "",
+    extra: { channelState: { chargedCumulativeAmount: "3000" } },
+  });
+  const manager = shop.seller.createChannelManager(
+    new HTTPFacilitatorClient({ url: facilitator.url }) as never,
+    network,
+    chain.token,
+  );
+  expect(await manager.claim()).toMatchObject([{ vouchers: 1 }]);
+  expect((await chain.balanceOf(payee)) - earned, "a claim moves nothing").toBe(0n);
+  await manager.settle();
+  expect((await chain.balanceOf(payee)) - earned).toBe(3n * price);
+  await buy(shop.url);
+  expect(await buyer.refund(shop.url)).toMatchObject({ success: true, amount: "6000" });
+  expect(held - (await chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(4n * price);
+});
+
+test("/verify says what the published facilitator says", async () => {
+  const channel = await openChannel(2);
+  const deposit = await pay(createBuyer(1, 3), offer());
+  const wallet = await pay(createBuyer(4, 4, { payerAuthorizer: zeroAddress }), offer());
+  const { channelConfig, channelId, sign } = channel;
+  const voucher = await sign(2n * price);
+  const change = (part: object) => ({ ...voucher, channelConfig: { ...(channelConfig as object), ...part } });
+  const authorization = (deposit.payload["deposit"] as unknown as { authorization: { erc3009Authorization: object } })
+    .authorization.erc3009Authorization;
+  const changeDeposit = (part: object, amount = "5000") =>
+    bodyOf({
+      ...deposit.payload,
+      deposit: { amount, authorization: { erc3009Authorization: { ...authorization, ...part } } },
+    });
+  const cases: readonly (readonly [string, ReturnType<typeof bodyOf>])[] = [
+    ["a voucher", bodyOf(voucher)],
+    ["a voucher for all", bodyOf(await sign(5n * price))],
+    ["a voucher for more than the balance", bodyOf(await sign(5n * price + 1n))],
+    ["a voucher for nothing", bodyOf(await sign(0n))],
+    ["a refund's voucher for nothing", bodyOf({ ...(await sign(0n)), type: "refund" })],
+    ["another's voucher", bodyOf(await sign(price, 5))],
+    ["a changed voucher", bodyOf({ ...voucher, voucher: { ...voucher.voucher, maxClaimableAmount: "3000" } })],
+    ["no signature", bodyOf({ ...voucher, voucher: { ...voucher.voucher, signature: "0x" } })],
+    ["other terms than the id's", bodyOf(change({ salt: `0x${"77".repeat(32)}` }))],
+    ["another payee", bodyOf(voucher, { ...offer(), payTo: testAccount(5).address })],
+    ["another token", bodyOf(voucher, offer({ name: "Devnet Plain Token", version: "1" }, plainTokenAddress))],
+    ["another authorizer", bodyOf(voucher, offer({ receiverAuthorizer: payee }))],
+    ["no authorizer", bodyOf(voucher, offer({ receiverAuthorizer: zeroAddress }))],
+    ["another delay", bodyOf(voucher, offer({ withdrawDelay: 901 }))],
+    ["an unknown channel", bodyOf({ ...wallet.payload, type: "voucher" })],
+    ["a call of the seller", bodyOf({ type: "settle", receiver: payee, token: chain.token })],
+    ["another type", bodyOf({ ...voucher, type: "gift" })],
+    ["a deposit", deposit as never],
+    ["a deposit signed by a key without an authorizer", wallet as never],
+    ["a deposit of another amount than signed", changeDeposit({}, "5001")],
+    ["a deposit with another end than signed", changeDeposit({ validBefore: "4000000000" })],
+    ["a deposit that ends too soon", (await pay(createBuyer(1, 3), { ...offer(), maxTimeoutSeconds: 1 })) as never],
+    ["no authorization", bodyOf({ ...deposit.payload, deposit: { amount: "5000", authorization: {} } })],
+    ["no domain of the token", bodyOf(deposit.payload, offer({ name: undefined }))],
+  ];
+  expect(channelId).toBe(computeChannelId(channelConfig, network));
+  for (const [what, body] of cases) {
+    const theirs = await reference.verify(body.paymentPayload as PaymentPayload, body.paymentRequirements);
+    const { status, body: ours } = await facilitator.verify(body);
+    const { invalidMessage: _, ...told } = ours as typeof ours & { invalidMessage?: string };
+    expect(status, what).toBe(200);
+    expect(told, what).toEqual(JSON.parse(JSON.stringify(theirs)));
+  }
+});
+
+const countCalls = () => tap.counts.get("eth_call") ?? 0;
+
+test("a known channel's vouchers are verified without a call of the node, until they exceed what is known", async () => {
+  const { sign, channelConfig } = await openChannel(5);
+  const before = countCalls();
+  expect(before).toBeGreaterThan(0);
+  for (const max of [1n, 2n, 3n]) {
+    expect((await facilitator.verify(bodyOf(await sign(max * price)))).body).toMatchObject({ isValid: true });
+  }
+  expect(countCalls()).toBe(before);
+  expect((await facilitator.verify(bodyOf(await sign(9n * price)))).body).toMatchObject({
+    invalidReason: "invalid_batch_settlement_evm_cumulative_exceeds_balance",
+  });
+  expect(countCalls()).toBeGreaterThan(before);
+  const wallet = connectAs(1);
+  const hash = await wallet.writeContract({
+    address: canonicalContracts.batchSettlement.address,
+    abi: parseAbi([
+      "function initiateWithdraw((address payer, address payerAuthorizer, address receiver, address receiverAuthorizer, address token, uint40 withdrawDelay, bytes32 salt) config, uint128 amount)",
+    ]),
+    functionName: "initiateWithdraw",
+    args: [channelConfig, 5_000n],
+  });
+  await wallet.waitForTransactionReceipt({ hash });
+  await facilitator.verify(bodyOf(await sign(9n * price)));
+  const { body } = await facilitator.verify(bodyOf(await sign(4n * price)));
+  expect(body.extra?.["withdrawRequestedAt"]).toBeGreaterThan(0);
+});
+
+test("a deposit by Permit2 opens a channel of a plain token", async () => {
+  const accepted = offer(
+    { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" },
+    plainTokenAddress,
+  );
+  const buyer = createBuyer(6, 6);
+  const refused = await pay(buyer, accepted);
+  expect((await facilitator.verify(refused)).body).toMatchObject({
+    invalidReason: "invalid_batch_settlement_evm_permit2_allowance_required",
+  });
+  const body = await pay(buyer, accepted, { extensions: { eip2612GasSponsoring: {} } });
+  expect((await facilitator.verify(body)).body).toMatchObject({ isValid: true });
+  expect((await facilitator.settle(body)).body).toMatchObject({
+    success: true,
+    amount: "5000",
+    extra: { channelState: { balance: "5000" } },
+  });
+});
+
+test("a claim survives kill -9 and is made once, and who sends it again learns its transaction", async () => {
+  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
+  await using ledgers = await createLedgerFolder();
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("killed"), env };
+  const count = async (block: string) =>
+    Number(await slow.anvil.request("eth_getTransactionCount", [testAccount(0).address, block]));
+  await using first = await startFacilitator(place);
+  const deposit = await pay(createBuyer(1, 7), offer());
+  const opening = first.settle(deposit);
+  await until("the deposit is sent", generousMs, async () => (await count("pending")) === 1);
+  await slow.anvil.mine();
+  expect((await opening).body).toMatchObject({ success: true });
+  const killed = bodyOf(await signClaim(deposit.payload as never), managed());
+  const mined = await count("latest");
+  const cut = expect(first.as("seller").settle(killed)).rejects.toThrow();
+  await until("it is sent", generousMs, async () => (await count("pending")) === mined + 1);
+  await first.process.end("SIGKILL");
+  await cut;
+  await using second = await startFacilitator(place);
+  await slow.anvil.mine();
+  const { body: settled } = await second.as("seller").settle(killed);
+  expect(settled).toMatchObject({ success: true, transaction: expect.stringMatching(/^0x/) });
+  expect((await second.settle(killed)).body).toEqual(settled);
+  expect(await count("pending"), "one transaction").toBe(mined + 1);
+});
+
+/** Requirements that the published seller sends with its own calls. */
+const managed = (): PaymentRequirements => ({ ...offer(), amount: "0", maxTimeoutSeconds: 0, extra: {} });
+
+/** Signs the claim of a deposit's voucher, as its seller. */
+async function signClaim({
+  channelConfig: channel,
+  voucher: { signature, maxClaimableAmount },
+}: Payload & { voucher: { signature: Hex; maxClaimableAmount: string } }) {
+  // As a wallet may sign, which /verify accepts and contracts do not: with a `v` of 0 or 1.
+  const short: Hex = `0x${signature.slice(2, -2)}0${Number(`0x${signature.slice(-2)}`) - 27}`;
+  const claims = [{ voucher: { channel, maxClaimableAmount }, signature: short, totalClaimed: maxClaimableAmount }];
+  return { type: "claim", claims, claimAuthorizerSignature: await signClaimBatch(claims) };
+}
+
+async function signClaimBatch(claims: readonly { voucher: { channel: never }; totalClaimed: string }[]): Promise<Hex> {
+  const entry = [
+    { name: "channelId", type: "bytes32" },
+    { name: "maxClaimableAmount", type: "uint128" },
+    { name: "totalClaimed", type: "uint128" },
+  ];
+  return authorizer.account.signTypedData({
+    domain: {
+      name: "x402 Batch Settlement",
+      version: "1",
+      chainId: 1672,
+      verifyingContract: canonicalContracts.batchSettlement.address,
+    },
+    types: { ClaimBatch: [{ name: "claims", type: "ClaimEntry[]" }], ClaimEntry: entry },
+    primaryType: "ClaimBatch",
+    message: {
+      claims: claims.map(({ voucher: { channel }, totalClaimed }) => ({
+        channelId: computeChannelId(channel, network),
+        maxClaimableAmount: BigInt(totalClaimed),
+        totalClaimed: BigInt(totalClaimed),
+      })),
+    },
+  } as never);
+}
+
+test("a claim or a refund that its seller has not signed, or of more than was signed, is refused and costs no gas", async () => {
+  const { sign } = await openChannel(8);
+  const voucher = await sign(2n * price);
+  const signed = await signClaim(voucher as never);
+  const refund = { ...voucher, type: "refund", amount: "5000", refundNonce: "0", claims: [] };
+  const more = { ...signed, claims: signed.claims.map((claim) => ({ ...claim, totalClaimed: "3000" })) };
+  const prefix = "invalid_batch_settlement_evm_";
+  const cases = [
+    [{ ...signed, claimAuthorizerSignature: undefined }, "authorizer_not_configured"],
+    [{ ...signed, claimAuthorizerSignature: `0x${"11".repeat(65)}` }, "claim_simulation_failed"],
+    [{ ...more, claimAuthorizerSignature: await signClaimBatch(more.claims) }, "claim_simulation_failed"],
+    [refund, "authorizer_not_configured"],
+    [{ ...refund, refundAuthorizerSignature: voucher.voucher.signature }, "refund_simulation_failed"],
+    [{ type: "settle", receiver: testAccount(7).address, token: chain.token }, "receiver_mismatch"],
+    [voucher, "payload_type"],
+  ] as const;
+  const before = await connect().getTransactionCount({ address: testAccount(0).address });
+  for (const [payload, reason] of cases) {
+    const { body } = await facilitator.settle(bodyOf(payload, managed()));
+    expect(body, reason).toMatchObject({ success: false, transaction: "", errorReason: prefix + reason });
+  }
+  expect(await connect().getTransactionCount({ address: testAccount(0).address })).toBe(before);
+});

@@ -1,0 +1,203 @@
+import * as AbiFunction from "ox/AbiFunction";
+import * as AbiParameters from "ox/AbiParameters";
+import { canonicalContracts } from "../contracts.ts";
+import { encodeAddress, encodeInteger, type Hex, type Word } from "../hex.ts";
+import { keccak256 } from "../keccak.ts";
+import { hashText, hashWords } from "../permit2.ts";
+import { formatSignature, parseSignature } from "../signed-payment.ts";
+import type { ChannelConfig, Claim } from "./payload.ts";
+
+/** Contract that has the channels' deposits, at the same address on every chain that has it. */
+export const channelsAddress: Hex = canonicalContracts.batchSettlement.address;
+
+const configType =
+  "ChannelConfig(address payer,address payerAuthorizer,address receiver,address receiverAuthorizer,address token,uint40 withdrawDelay,bytes32 salt)";
+const configTypeHash = hashText(configType);
+const voucherTypeHash = hashText("Voucher(bytes32 channelId,uint128 maxClaimableAmount)");
+
+const separators = new Map<number, Word>();
+
+/** Returns the separator of the contract's EIP-712 domain. */
+function getSeparator(chainId: number): Word {
+  const known = separators.get(chainId);
+  if (known !== undefined) return known;
+  const separator = hashWords(
+    hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+    hashText("x402 Batch Settlement"),
+    hashText("1"),
+    encodeInteger(BigInt(chainId)),
+    encodeAddress(channelsAddress),
+  );
+  separators.set(chainId, separator);
+  return separator;
+}
+
+function computeDigest(chainId: number, struct: Word): Uint8Array {
+  return keccak256(Buffer.from(`1901${getSeparator(chainId)}${struct}`, "hex"));
+}
+
+/** Computes the id of a channel: the EIP-712 hash of its terms. */
+export function computeChannelId(config: ChannelConfig, chainId: number): Hex {
+  const { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt } = config;
+  const addresses = [payer, payerAuthorizer, receiver, receiverAuthorizer, token].map(encodeAddress);
+  const struct = hashWords(configTypeHash, ...addresses, encodeInteger(BigInt(withdrawDelay)), salt.slice(2));
+  return `0x${Buffer.from(computeDigest(chainId, struct)).toString("hex")}`;
+}
+
+/** Computes the hash that a voucher's signer signs. */
+export function computeVoucherDigest(channelId: Hex, maxClaimableAmount: bigint, chainId: number): Uint8Array {
+  return computeDigest(chainId, hashWords(voucherTypeHash, channelId.slice(2), encodeInteger(maxClaimableAmount)));
+}
+
+/** Computes the nonce by which an EIP-3009 deposit names its channel. */
+export function computeDepositNonce(channelId: Hex, salt: bigint): Hex {
+  return `0x${hashWords(channelId.slice(2), encodeInteger(salt))}`;
+}
+
+const struct =
+  "struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }";
+const structs = [
+  struct,
+  "struct Voucher { Config channel; uint128 maxClaimableAmount; }",
+  "struct Claim { Voucher voucher; bytes signature; uint128 totalClaimed; }",
+] as const;
+const depositFunction = AbiFunction.from([
+  "function deposit(Config config, uint128 amount, address collector, bytes collectorData)",
+  struct,
+]);
+const claimFunction = AbiFunction.from([
+  "function claimWithSignature(Claim[] claims, bytes authorizerSignature)",
+  ...structs,
+]);
+const refundFunction = AbiFunction.from([
+  "function refundWithSignature(Config config, uint128 amount, uint256 nonce, bytes signature)",
+  struct,
+]);
+const settleFunction = AbiFunction.from("function settle(address receiver, address token)");
+const multicallFunction = AbiFunction.from("function multicall(bytes[] data)");
+
+/** How a deposit is taken: by EIP-3009 (`salt`), or by Permit2 (`nonce`) with an optional encoded approval. */
+export type Collected = Readonly<
+  | { collector: "erc3009Collector"; validAfter: bigint; validBefore: bigint; salt: bigint; signature: Hex }
+  | { collector: "permit2Collector"; nonce: bigint; deadline: bigint; signature: Hex; approval: Hex }
+>;
+
+/** Encodes the call that puts a deposit into a channel. */
+export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Collected): Hex {
+  const data =
+    by.collector === "erc3009Collector"
+      ? AbiParameters.encode(AbiParameters.from("uint256, uint256, uint256, bytes"), [
+          by.validAfter,
+          by.validBefore,
+          by.salt,
+          by.signature,
+        ])
+      : AbiParameters.encode(AbiParameters.from("uint256, uint256, bytes, bytes"), [
+          by.nonce,
+          by.deadline,
+          by.signature,
+          by.approval,
+        ]);
+  return AbiFunction.encodeData(depositFunction, [config, amount, canonicalContracts[by.collector].address, data]);
+}
+
+/** Encodes the call that claims vouchers with the signature of the receivers' authorizer. */
+export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
+  // A verified voucher may have a `v` that contracts reject.
+  const canonical = claims.map((claim) => {
+    const parsed = parseSignature(claim.signature);
+    return parsed === undefined ? claim : { ...claim, signature: formatSignature(parsed) };
+  });
+  return AbiFunction.encodeData(claimFunction, [canonical, signature]);
+}
+
+/** Encodes the call that moves what was claimed to its receiver. */
+export function encodeSettle(receiver: Hex, token: Hex): Hex {
+  return AbiFunction.encodeData(settleFunction, [receiver, token]);
+}
+
+/** Refund of a channel, signed by its receiver's authorizer. */
+export type Refund = Readonly<{ config: ChannelConfig; amount: bigint; nonce: bigint; signature: Hex }>;
+
+/** Encodes the call that refunds a channel, after the given encoded claim if there is one. */
+export function encodeRefund({ config, amount, nonce, signature }: Refund, claimCall: Hex | undefined): Hex {
+  const refund = AbiFunction.encodeData(refundFunction, [config, amount, nonce, signature]);
+  return claimCall === undefined ? refund : AbiFunction.encodeData(multicallFunction, [[claimCall, refund]]);
+}
+
+const selectors = {
+  deposit: AbiFunction.getSelector(depositFunction),
+  claim: AbiFunction.getSelector(claimFunction),
+  settle: AbiFunction.getSelector(settleFunction),
+};
+
+/** Call of the channels' contract: a payer's deposit through a collector, or what its sellers have signed, of `parts` claims. */
+export type ChannelCall = Readonly<
+  { kind: "deposit"; collector: Hex } | { kind: "claim" | "settle" | "refund"; parts: number }
+>;
+
+/** Reads what a settlement's call does with channels; undefined if it is not a call of their contract. */
+export function readChannelCall({
+  contract,
+  callData,
+}: Readonly<{ contract: Hex; callData: Hex }>): ChannelCall | undefined {
+  if (contract.toLowerCase() !== channelsAddress.toLowerCase()) return undefined;
+  const word = (index: number) => callData.slice(10 + 64 * index, 74 + 64 * index);
+  const selector = callData.slice(0, 10);
+  if (selector === selectors.deposit) return { kind: "deposit", collector: `0x${word(8).slice(24)}` };
+  if (selector === selectors.claim) return { kind: "claim", parts: Number(`0x${word(2)}`) };
+  return selector === selectors.settle ? { kind: "settle", parts: 1 } : { kind: "refund", parts: 2 };
+}
+
+const viewOf = (signature: string) => `0x${hashText(signature).slice(0, 8)}`;
+const views = {
+  channels: viewOf("channels(bytes32)"),
+  withdrawals: viewOf("pendingWithdrawals(bytes32)"),
+  refundNonce: viewOf("refundNonce(bytes32)"),
+  receivers: viewOf("receivers(address,address)"),
+};
+
+/** Reads a view method of the chain; throws when the node can't respond. */
+export type Read = (call: Readonly<{ to: Hex; data: Hex }>) => Promise<Hex>;
+
+/** State of a channel on the chain; amounts in the token's smallest unit, the time in Unix seconds, 0 if no withdrawal is pending. */
+export type ChannelState = Readonly<{
+  balance: bigint;
+  totalClaimed: bigint;
+  withdrawRequestedAt: number;
+  refundNonce: bigint;
+}>;
+
+/** Reads how much was deposited into a channel, less what was paid back, and how much of it is claimed. */
+export function readTotals(channelId: Hex, read: Read): Promise<readonly [balance: bigint, totalClaimed: bigint]> {
+  return readWords(`${views.channels}${channelId.slice(2)}`, read);
+}
+
+/** Reads the state of a channel. */
+export async function readChannelState(channelId: Hex, read: Read): Promise<ChannelState> {
+  const view = (name: "withdrawals" | "refundNonce") => readWords(`${views[name]}${channelId.slice(2)}`, read);
+  const [[balance, totalClaimed], [, initiatedAt], [refundNonce]] = await Promise.all([
+    readTotals(channelId, read),
+    view("withdrawals"),
+    view("refundNonce"),
+  ]);
+  return { balance, totalClaimed, withdrawRequestedAt: Number(initiatedAt), refundNonce };
+}
+
+/** Reads how much of a token was claimed for a receiver, and moved to it. */
+export async function readReceiver(
+  receiver: Hex,
+  token: Hex,
+  read: Read,
+): Promise<Readonly<{ totalClaimed: bigint; totalSettled: bigint }>> {
+  const [totalClaimed, totalSettled] = await readWords(
+    `${views.receivers}${encodeAddress(receiver)}${encodeAddress(token)}`,
+    read,
+  );
+  return { totalClaimed, totalSettled };
+}
+
+async function readWords(data: string, read: Read): Promise<readonly [bigint, bigint]> {
+  const result = await read({ to: channelsAddress, data: data as Hex });
+  return [BigInt(result.slice(0, 66)), BigInt(`0x${result.slice(66, 130) || "0"}`)];
+}

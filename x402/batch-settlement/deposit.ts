@@ -1,0 +1,168 @@
+import * as AbiParameters from "ox/AbiParameters";
+import { canonicalContracts } from "../contracts.ts";
+import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
+import { computePermit2Separator, hashText, hashWords } from "../permit2.ts";
+import { readApproval } from "../permit2-terms.ts";
+import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
+import type { Order, Transfers } from "../scheme.ts";
+import { formatSignature, signCall, type SignedPayment } from "../signed-payment.ts";
+import { judgeTerms, type Terms } from "../terms.ts";
+import { computeAuthorizationDigest, encodeAuthorization } from "../typed-data.ts";
+import { channelsAddress, computeDepositNonce, encodeDeposit, type Collected } from "./channel.ts";
+import type { ChannelPayload } from "./payload.ts";
+import { readChainId, refuseDifference, type Vouched } from "./voucher.ts";
+
+type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
+
+/** Payment of a deposit, and the names of its refusals that its clients know. */
+type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reason, Reason> }>;
+
+/** What a payer signed for a collector, and how the collector is told. */
+type Authorized = Pick<SignedPayment, "authorization"> &
+  Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => Collected }>;
+
+const sharedNames = [
+  [reason.missingDomain, reason.channelDomain],
+  [reason.balance, reason.depositBalance],
+  [reason.nonceUsed, reason.depositSimulation],
+  [reason.simulation, reason.depositSimulation],
+  [reason.transaction, reason.depositTransaction],
+  [reason.transferEvent, reason.depositTransaction],
+] as const;
+const eip3009Names = new Map<Reason, Reason>([
+  ...sharedNames,
+  [reason.signature, reason.depositSignature],
+  [reason.validBefore, reason.depositEnded],
+  [reason.validAfter, reason.depositEarly],
+]);
+const permit2Names = new Map<Reason, Reason>([
+  ...sharedNames,
+  [reason.signature, reason.depositPermit2Signature],
+  [reason.validBefore, reason.depositPermit2Ended],
+  [reason.permit2Allowance, reason.depositPermit2Allowance],
+]);
+
+/**
+ * Checks everything about a deposit that depends neither on the time nor on the chain.
+ *
+ * @throws {MalformedPaymentError} with the path of the first invalid field.
+ */
+export function judgeDeposit(
+  order: Order<Deposit>,
+  { channelId }: Vouched,
+  transfers: Transfers,
+): JudgedDeposit | Refusal {
+  const { channelConfig, deposit } = order.payment;
+  const terms = judgeTerms(order, transfers.assets, { isMax: true });
+  const hint = (order.requirements.extra as { assetTransferMethod?: unknown } | undefined)?.assetTransferMethod;
+  const isPermit2 = hint === undefined ? "permit2Authorization" in deposit.authorization : hint === "permit2";
+  const names = isPermit2 ? permit2Names : eip3009Names;
+  const rename = (refusal: Refusal) => ({ ...refusal, reason: names.get(refusal.reason) ?? refusal.reason });
+  if (isRefusal(terms)) return rename(terms);
+  const authorized = isPermit2
+    ? judgePermit2Deposit(order, channelId, terms)
+    : judgeEip3009Deposit(order, channelId, terms);
+  if ("reason" in authorized) return authorized;
+  const { digest, signature, collect, authorization } = authorized;
+  const { payer, receiver: payTo } = channelConfig;
+  const encodeCall = (signed: Parameters<Parameters<typeof signCall>[0]["encodeCall"]>[0]) => ({
+    to: channelsAddress,
+    data: encodeDeposit(
+      channelConfig,
+      deposit.amount,
+      collect(typeof signed === "string" ? signed : formatSignature(signed)),
+    ),
+  });
+  const call = signCall({ payer, digest, signature, encodeCall }, transfers);
+  if (isRefusal(call)) return rename(call);
+  if (call.contract !== channelsAddress) {
+    const message = "a wallet that does not exist yet (ERC-6492) can't deposit here; create it first.";
+    return { reason: reason.depositWallet, message };
+  }
+  const payment = { ...call, asset: terms.asset.address, payer, payTo, amount: deposit.amount, authorization };
+  return { payment, names };
+}
+
+function judgeEip3009Deposit(
+  { payment: { channelConfig, deposit } }: Order<Deposit>,
+  channelId: Hex,
+  { asset }: Terms,
+): Authorized | Refusal {
+  const sent = deposit.authorization.erc3009Authorization;
+  if (sent === undefined) {
+    const message = "payload.deposit.authorization has no erc3009Authorization.";
+    return { reason: reason.depositAuthorization, message };
+  }
+  const { validAfter, validBefore, salt, signature } = sent;
+  const nonce = computeDepositNonce(channelId, salt);
+  const to = canonicalContracts.erc3009Collector.address;
+  const words = encodeAuthorization({
+    from: channelConfig.payer,
+    to,
+    value: deposit.amount,
+    validAfter,
+    validBefore,
+    nonce,
+  });
+  return {
+    authorization: { validAfter, validBefore, nonce },
+    digest: computeAuthorizationDigest(asset.separator, words, "receive"),
+    signature,
+    collect: (signed) => ({ collector: "erc3009Collector", validAfter, validBefore, salt, signature: signed }),
+  };
+}
+
+function judgePermit2Deposit(
+  { payment: { channelConfig, deposit }, requirements, extensions }: Order<Deposit>,
+  channelId: Hex,
+  { asset }: Terms,
+): Authorized | Refusal {
+  const sent = deposit.authorization.permit2Authorization;
+  if (sent === undefined) {
+    const message = "payload.deposit.authorization has no permit2Authorization.";
+    return { reason: reason.channelPayload, message };
+  }
+  const { from, permitted, spender, nonce, deadline, witness, signature } = sent;
+  const compared = [
+    ["from", from, channelConfig.payer, reason.depositPermit2Signature],
+    ["spender", spender, canonicalContracts.permit2Collector.address, reason.depositPermit2Spender],
+    ["token", permitted.token, asset.address, reason.channelToken],
+    ["amount", String(permitted.amount), String(deposit.amount), reason.depositPermit2Amount],
+    ["channel", witness.channelId, channelId, reason.channelId],
+  ] as const;
+  const refusal = refuseDifference("the permit's", compared);
+  if (refusal !== undefined) return refusal;
+  const approval = readApproval(extensions, { from, token: permitted.token, amount: permitted.amount });
+  if (approval !== undefined && isRefusal(approval)) return approval;
+  const struct = hashWords(
+    permitTypeHash,
+    hashWords(tokenTypeHash, encodeAddress(permitted.token), encodeInteger(permitted.amount)),
+    encodeAddress(spender),
+    encodeInteger(nonce),
+    encodeInteger(deadline),
+    hashWords(hashText(witnessType), channelId.slice(2)),
+  );
+  const encoded =
+    approval === undefined
+      ? "0x"
+      : AbiParameters.encode(AbiParameters.from("uint256, uint256, uint8, bytes32, bytes32"), [
+          approval.value,
+          approval.deadline,
+          approval.v,
+          approval.r,
+          approval.s,
+        ]);
+  return {
+    authorization: { validAfter: 0n, validBefore: deadline, nonce: `0x${encodeInteger(nonce)}` },
+    digest: Buffer.from(hashWords("1901" + computePermit2Separator(readChainId(requirements)), struct), "hex"),
+    signature,
+    collect: (signed) => ({ collector: "permit2Collector", nonce, deadline, signature: signed, approval: encoded }),
+  };
+}
+
+const witnessType = "DepositWitness(bytes32 channelId)";
+const tokenType = "TokenPermissions(address token,uint256 amount)";
+const tokenTypeHash = hashText(tokenType);
+const permitTypeHash = hashText(
+  `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,DepositWitness witness)${witnessType}${tokenType}`,
+);

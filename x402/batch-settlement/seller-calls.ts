@@ -1,0 +1,176 @@
+import { nameReasons, type Answered, type SettleAnswer } from "../answer.ts";
+import { encodeInteger, type Hex } from "../hex.ts";
+import { keccak256 } from "../keccak.ts";
+import { reason, type Reason, type Refusal } from "../reason.ts";
+import type { Order, Transfers } from "../scheme.ts";
+import type { SignedPayment } from "../signed-payment.ts";
+import { tellState, type ChannelStates } from "./channel-states.ts";
+import {
+  channelsAddress,
+  computeChannelId,
+  encodeClaims,
+  encodeRefund,
+  encodeSettle,
+  readReceiver,
+  readTotals,
+} from "./channel.ts";
+import type { ChannelConfig, ChannelPayload, Claim } from "./payload.ts";
+import { readChainId, refuse, refuseDifference } from "./voucher.ts";
+
+type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
+type Settled = Promise<Answered<SettleAnswer>>;
+
+/**
+ * Time after which the same call is another transaction: a claim that failed, e.g. for a chain that went back, can be sent again well before
+ * a channel's shortest withdrawal delay.
+ */
+const againMs = 300_000;
+
+const names = {
+  claim: nameFailures(reason.claimSimulation, reason.claimTransaction),
+  settle: nameFailures(reason.settleSimulation, reason.settleTransaction),
+  refund: nameFailures(reason.refundSimulation, reason.refundTransaction),
+};
+
+function nameFailures(simulation: Reason, transaction: Reason): ReadonlyMap<Reason, Reason> {
+  return new Map<Reason, Reason>([
+    [reason.simulation, simulation],
+    [reason.transaction, transaction],
+    [reason.transferEvent, transaction],
+  ]);
+}
+
+/** Claims vouchers for their receiver: the chain accounts for them, and no tokens move. */
+export async function claimVouchers({ payment, requirements }: OrderOf<"claim">, transfers: Transfers): Settled {
+  const { claims, claimAuthorizerSignature: signature } = payment;
+  const refusal =
+    refuseAsset(requirements, transfers) ??
+    claims.map(({ voucher }) => refuseChannel(voucher.channel, requirements)).find((found) => found !== undefined);
+  if (refusal !== undefined) return refuse(refusal, undefined);
+  if (signature === undefined) return refuse(unsigned("claimAuthorizerSignature"), undefined);
+  const chainId = readChainId(requirements);
+  const ids = claims.map(({ voucher }) => computeChannelId(voucher.channel, chainId));
+  const totals = await Promise.all(ids.map((id) => readTotals(id, transfers.read)));
+  const claimed = new Map(ids.map((id, index) => [id, totals[index]?.[1] ?? 0n]));
+  let amount = 0n;
+  for (const [index, { totalClaimed }] of claims.entries()) {
+    const id = ids[index] ?? "0x";
+    const before = claimed.get(id) ?? 0n;
+    if (totalClaimed <= before) continue;
+    amount += totalClaimed - before;
+    claimed.set(id, totalClaimed);
+  }
+  const told = { amount: "" };
+  const { payTo, asset } = requirements;
+  const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
+  const call = buildCall({ ...party, amount }, encodeClaims(claims, signature), transfers);
+  const answered = { ...nameReasons(await transfers.settle(call), names.claim), payer: undefined, told };
+  // The chain has all of it, from a transaction that is not on record here: nothing was sent.
+  if (amount === 0n && answered.answer.state === "refused") return { ...answered, answer: { state: "unused" } };
+  return answered;
+}
+
+/** Moves what was claimed to its receiver. */
+export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
+  const { receiver, token } = payment;
+  const refusal = refuseAsset(requirements, transfers) ?? refuseChannel({ receiver, token }, requirements);
+  if (refusal !== undefined) return refuse(refusal, undefined);
+  const before = await readReceiver(receiver, token, transfers.read);
+  const amount = before.totalClaimed - before.totalSettled;
+  if (amount === 0n) {
+    const message = `nothing is claimed for ${receiver} that it does not have yet.`;
+    return refuse({ reason: reason.nothingToSettle, message }, undefined);
+  }
+  const party = { asset: token, payer: receiver, payTo: receiver, amount };
+  const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
+  const call = buildCall(party, encodeSettle(receiver, token), transfers, state);
+  const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
+  if (answered.answer.state !== "settled") return answered;
+  // A claim may have come in between; the chain knows.
+  const after = await readReceiver(receiver, token, transfers.read);
+  return { ...answered, told: { amount: String(after.totalSettled - before.totalSettled) } };
+}
+
+/** Pays what a channel's seller has not charged back to its payer, after claiming what it has. */
+export async function refundChannel(
+  { payment, requirements }: OrderOf<"refund">,
+  transfers: Transfers,
+  states: ChannelStates,
+): Settled {
+  const { channelConfig: config, voucher, amount: requested, refundNonce: nonce, claims } = payment;
+  const { payer, token: asset, receiver: payTo } = config;
+  const channelId = computeChannelId(config, readChainId(requirements));
+  const refusal = refuseAsset(requirements, transfers) ?? refuseChannel(config, requirements);
+  if (refusal !== undefined) return refuse(refusal, payer);
+  if (channelId !== voucher.channelId.toLowerCase()) {
+    return refuse({ reason: reason.channelId, message: `the channel's id is ${channelId}.` }, payer);
+  }
+  if (requested === undefined || nonce === undefined || claims === undefined) {
+    const message = "a refund is settled with amount, refundNonce and claims, which its seller adds.";
+    return refuse({ reason: reason.channelPayload, message }, payer);
+  }
+  const { refundAuthorizerSignature: signature, claimAuthorizerSignature: claimSignature } = payment;
+  if (signature === undefined) return refuse(unsigned("refundAuthorizerSignature"), payer);
+  if (claims.length > 0 && claimSignature === undefined) return refuse(unsigned("claimAuthorizerSignature"), payer);
+  const before = await states.refresh(channelId, transfers);
+  const available = before.balance - findClaimed(claims, channelId, before.totalClaimed, readChainId(requirements));
+  const amount = requested < available ? requested : available;
+  const isFirst = before.refundNonce === nonce;
+  if (isFirst && amount <= 0n) {
+    return refuse({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
+  }
+  const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
+  const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
+  const call = buildCall({ asset, payer, payTo, amount: isFirst ? amount : requested }, data, transfers);
+  const answered = nameReasons(await transfers.settle(call), names.refund);
+  if (answered.answer.state !== "settled") return answered;
+  const after = await states.refresh(channelId, transfers);
+  const paid = isFirst ? before.balance - after.balance : (answered.answer.amount ?? 0n);
+  return { ...answered, told: { amount: String(paid), extra: { channelState: tellState(channelId, after) } } };
+}
+
+/** Returns how much of a channel is claimed once the given claims are. */
+function findClaimed(claims: readonly Claim[], channelId: Hex, claimed: bigint, chainId: number): bigint {
+  return claims
+    .filter(({ voucher }) => computeChannelId(voucher.channel, chainId) === channelId)
+    .reduce((most, { totalClaimed }) => (totalClaimed > most ? totalClaimed : most), claimed);
+}
+
+/**
+ * Builds a call that the receiver's authorizer has signed, or that anyone may make. It does no more when made twice, so everyone learns its
+ * outcome; `state` is what distinguishes it from an earlier call with the same data.
+ */
+function buildCall(
+  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount">,
+  callData: Hex,
+  { clock }: Pick<Transfers, "clock">,
+  state = "",
+): SignedPayment {
+  const period = encodeInteger(BigInt(Math.floor(clock() / againMs)));
+  const digest = keccak256(Buffer.from(callData.slice(2) + state + period, "hex"));
+  const id: Hex = `0x${digest.toString("hex")}`;
+  const authorization = { validAfter: 0n, validBefore: 2n ** 256n - 1n, nonce: id };
+  return { id, ...party, contract: channelsAddress, callData, authorization, isRelayed: true };
+}
+
+function refuseAsset({ asset }: OrderOf<"claim">["requirements"], { assets }: Transfers): Refusal | undefined {
+  if (assets.has(asset.toLowerCase())) return undefined;
+  return { reason: reason.requirements, message: `asset ${asset} is not settled here.` };
+}
+
+/** Returns why a channel is not one of the requirements' payee and token. */
+function refuseChannel(
+  { receiver, token }: Pick<ChannelConfig, "receiver" | "token">,
+  { payTo, asset }: OrderOf<"claim">["requirements"],
+): Refusal | undefined {
+  const compared = [
+    ["receiver", receiver, payTo, reason.channelReceiver],
+    ["token", token, asset, reason.channelToken],
+  ] as const;
+  return refuseDifference("the channel's", compared);
+}
+
+function unsigned(field: string): Refusal {
+  const message = `payload.${field} is missing; sign it with the key of the channels' receiverAuthorizer, for this facilitator has none.`;
+  return { reason: reason.unsignedClaim, message };
+}

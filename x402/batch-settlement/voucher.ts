@@ -1,0 +1,112 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import { signatureLengthMax } from "../fields.ts";
+import type { Hex } from "../hex.ts";
+import { reason, type Reason, type Refusal } from "../reason.ts";
+import type { Transfers } from "../scheme.ts";
+import { isSignedBy, parseSignature } from "../signed-payment.ts";
+import { parseWalletSignature } from "../wallet-signature.ts";
+import { channelsAddress, computeChannelId, computeVoucherDigest, type ChannelState } from "./channel.ts";
+import type { ChannelConfig, ChannelPayload } from "./payload.ts";
+
+type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
+
+/** Voucher with its channel's terms. */
+type Presented = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
+
+/** Signed voucher: up to what its channel may be charged in all, and what a deposit beside it adds to the channel. */
+export type Vouched = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
+
+/** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
+const delays = { min: 900, max: 2_592_000 } as const;
+
+const zeroAddress = `0x${"0".repeat(40)}`;
+
+/** Returns the chain of the requirements. */
+export function readChainId({ network }: Pick<PaymentRequirements, "network">): number {
+  return Number(network.split(":")[1]);
+}
+
+/** Returns why a channel is not the one that the requirements ask for (verification rules 1 to 5 of the specification). */
+export function refuseConfig(
+  { config, voucher }: Presented,
+  { payTo, asset, extra, network }: PaymentRequirements,
+): Refusal | undefined {
+  const id = computeChannelId(config, readChainId({ network }));
+  const terms = extra as Readonly<Record<string, unknown>> | undefined;
+  const authorizer = String(terms?.["receiverAuthorizer"] ?? zeroAddress);
+  const delay = terms?.["withdrawDelay"] ?? config.withdrawDelay;
+  const compared = [
+    ["the id of its terms", voucher.channelId, id, reason.channelId],
+    ["receiver", config.receiver, payTo, reason.channelReceiver],
+    ["receiverAuthorizer", config.receiverAuthorizer, authorizer, reason.channelAuthorizer],
+    ["token", config.token, asset, reason.channelToken],
+    ["withdrawDelay", String(config.withdrawDelay), String(delay), reason.channelDelay],
+  ] as const;
+  const refusal = refuseDifference("the channel's", compared);
+  if (refusal !== undefined) return refusal;
+  if (config.withdrawDelay >= delays.min && config.withdrawDelay <= delays.max) return undefined;
+  const message = `the channel's withdrawDelay is ${config.withdrawDelay} s, expected ${delays.min} to ${delays.max}.`;
+  return { reason: reason.channelDelayRange, message };
+}
+
+/** Compared value: its name, what was found, what was expected, and the reason if they differ. Hexadecimal in any case is equal. */
+type Compared = readonly [what: string, found: string, expected: string, code: Reason];
+
+/** Returns why compared values of `whose` differ: the first that does, or that is no account. */
+export function refuseDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
+  for (const [what, found, expected, code] of compared) {
+    if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
+    return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };
+  }
+  return undefined;
+}
+
+/**
+ * Checks the signature of a voucher: by the channel's authorizer, or without one by its payer, whose wallet is asked if no key signed.
+ *
+ * @throws as documented in `Facilitator`.
+ */
+export async function judgeVoucher(
+  { config, voucher, isRefund }: Presented & Readonly<{ isRefund: boolean }>,
+  requirements: Pick<PaymentRequirements, "network">,
+  transfers: Pick<Transfers, "isSigned" | "checkWallet">,
+): Promise<Vouched | Refusal> {
+  const { channelId, maxClaimableAmount: max, signature: text } = voucher;
+  const hasAuthorizer = config.payerAuthorizer !== zeroAddress;
+  const signer = hasAuthorizer ? config.payerAuthorizer : config.payer;
+  const digest = computeVoucherDigest(channelId, max, readChainId(requirements));
+  const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
+  const vouched: Vouched = { channelId, max, isRefund };
+  const refusal = { reason: reason.voucherSignature, message: `the voucher was not signed by ${signer}.` };
+  const signature = parseSignature(text);
+  // Two channels can have the same id only with the same terms, so that the signer is part of what the id identifies.
+  const callData = text.toLowerCase() as Hex;
+  if (signature !== undefined && transfers.isSigned({ id, callData }, () => isSignedBy(signer, digest, signature)))
+    return vouched;
+  if (hasAuthorizer || text.length > signatureLengthMax) return refusal;
+  const wallet = parseWalletSignature(text);
+  if (wallet === undefined || wallet.creation !== undefined) return refusal;
+  const signed = { id, contract: channelsAddress, payer: config.payer, walletSignature: wallet.signature };
+  return (await transfers.checkWallet(signed)) === undefined ? vouched : refusal;
+}
+
+/** Returns why a channel's state does not cover a voucher (verification rules 7, 9 and 10 of the specification). */
+export function refuseState(
+  { channelId, max, isRefund, added = 0n }: Vouched,
+  { balance, totalClaimed }: ChannelState,
+): Refusal | undefined {
+  const available = balance + added;
+  if (available === 0n) return { reason: reason.channelUnknown, message: `channel ${channelId} has no balance.` };
+  if (max > available) {
+    const message = `the voucher is for ${max} in all, the channel has ${available}; deposit more.`;
+    return { reason: reason.voucherAboveBalance, message };
+  }
+  if (isRefund ? max >= totalClaimed : max > totalClaimed) return undefined;
+  const message = `the voucher is for ${max} in all, and ${totalClaimed} is claimed already.`;
+  return { reason: reason.voucherClaimed, message };
+}
+
+/** Builds the answer that refuses an order. */
+export function refuse(refusal: Refusal, payer: string | undefined) {
+  return { answer: { state: "refused", refusal }, payer } as const;
+}
