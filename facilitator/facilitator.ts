@@ -5,6 +5,7 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { startStep } from "#daemon/process/start-step.ts";
 import { judgeReadiness, type Readiness } from "#daemon/http/readiness.ts";
+import type { CallLocation } from "./chain/call-lines.ts";
 import { createChain } from "./chain/chain.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
@@ -130,17 +131,15 @@ export async function createFacilitator(
       startChainWatch(watching, { chain, fees, clock, log }),
     ),
   );
-  const gas = createGasLimits(
-    { ...settlement, entriesMax: settlement.inFlightMax },
-    { signer: signer.address, monotonicMs },
-  );
-  const checks = createPaymentChecks(
-    { entriesMax: settlement.inFlightMax },
-    { chainAt: (place) => createChain({ rpc, place }), gas, shortage: watch.shortage, clock, monotonicMs },
-  );
+  const { shortage, decimals, contracts } = watch;
+  const limits = { entriesMax: settlement.inFlightMax };
+  const gas = createGasLimits({ ...settlement, ...limits }, { signer: signer.address, monotonicMs });
+  const chainAt = (place: CallLocation) => createChain({ rpc, place });
+  const checks = createPaymentChecks(limits, { chainAt, gas, shortage, clock, monotonicMs });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const noteMinedIn = createGasMeter(chainOptions, { payees, sellers: options.sellers ?? [], metrics, signer });
-  const engineParts = { chain, fees, gas, signer, noteMinedIn, check: checks.checkAgain, signal, log, audit };
+  const callers = { check: checks.checkAgain, contracts, signal, log, audit };
+  const engineParts = { chain, fees, gas, signer, noteMinedIn, ...callers };
   const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
     await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),
@@ -155,13 +154,12 @@ export async function createFacilitator(
   const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, watch);
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signer: signer.address },
-    { ...checks, engine, contracts: watch.contracts, clock, monotonicMs, log },
+    { ...checks, engine, contracts, clock, monotonicMs, log },
   );
   const sellers = createSellers(options, { ...engine, metrics, clock, monotonicMs });
   const schemes = await Promise.all(
     [...knownSchemes, batchSettlement].map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
-  const { shortage, decimals, contracts } = watch;
   const operating = { transfersFor: sellers.guard(transfersFor), metrics, shortage, decimals, contracts };
   const owned = resources.move();
   return {

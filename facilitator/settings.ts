@@ -119,7 +119,12 @@ const settlement = section({
     .describe("By how much a replacement raises the fee; nodes refuse less than 10")
     .meta({ expected: "per cent, a whole number from 10 to 1000" }),
   inFlightMax: positiveInteger.max(10_000).default(1_000).describe("Most settlements under way; more are answered 503"),
-  batchMax: positiveInteger.max(500).default(64).describe("Most transactions that are journalled and sent together"),
+  batchMax: positiveInteger
+    .max(500)
+    .default(64)
+    .describe(
+      "Most settlements that are journalled and sent together, in one transaction where the chain has Multicall3; 1 sends each alone",
+    ),
 });
 
 const verification = section({

@@ -30,13 +30,24 @@ export function parseWalletSignature(text: string): WalletSignature | undefined 
   }
 }
 
-const aggregate3 = AbiFunction.from("function aggregate3((address target, bool allowFailure, bytes callData)[] calls)");
+const aggregate3 = AbiFunction.from(
+  "function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[] results)",
+);
 
 /** Encodes calls as one call of Multicall3. A call that `mayFail` does not undo the others. */
 export function encodeMulticall(calls: readonly Readonly<ContractCall & { mayFail: boolean }>[]): Hex {
   return AbiFunction.encodeData(aggregate3, [
     calls.map(({ to, data, mayFail }) => ({ target: to, allowFailure: mayFail, callData: data })),
   ]);
+}
+
+/**
+ * Reads which calls of Multicall3 succeeded.
+ *
+ * @throws {Error} when the data are not its result.
+ */
+export function decodeMulticallResult(data: Hex): readonly boolean[] {
+  return AbiFunction.decodeResult(aggregate3, data).map(({ success }) => success);
 }
 
 /** Prepends the creation of a wallet to a call that needs it; the wallet may already exist. */

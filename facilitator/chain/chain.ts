@@ -21,6 +21,7 @@ const headSchema = z.object({
   number: hexCount,
   timestamp: hexCount,
   baseFeePerGas: hexQuantity.optional(),
+  gasLimit: hexQuantity.optional(),
 });
 
 const logSchema = z.object({ address: hexData, topics: z.array(hexData), data: hexData });
@@ -36,7 +37,7 @@ const receiptSchema = z
   })
   .nullable();
 
-/** Newest block. Its time is in seconds since 1970, its base fee in wei. */
+/** Newest block. Its time is in seconds since 1970, its base fee in wei, its limit in units of gas. */
 export type Head = Readonly<z.output<typeof headSchema>>;
 
 /** Event emitted by a transaction. */

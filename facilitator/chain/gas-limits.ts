@@ -3,6 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
+import type { ContractCall } from "#x402/wallet-signature.ts";
 import { keepNewest } from "../payment/recent-verdicts.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
@@ -24,12 +25,14 @@ export type GasLimits = Readonly<{
   estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (id: Hex) => bigint | undefined;
+  /** Estimates a call with several payments. Returns its limit, with the margin and at most `gasMax`; undefined if the call would fail. */
+  estimateBatch: (call: ContractCall, gasMax: bigint, chain: Chain) => Promise<bigint | undefined>;
   /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
   most: (transfer: Pick<AuthorizedTransfer, "contract" | "callData">) => bigint;
 }>;
 
 /** Max gas of a transaction (EIP-7825). */
-const transactionGasMax = 16_777_216n;
+export const transactionGasMax = 16_777_216n;
 
 /** Max age of an estimate that is reused for a payee's other payments. */
 const estimateAgeMaxMs = 60_000;
@@ -55,16 +58,18 @@ export function createGasLimits(
     const { id, contract, callData } = transfer;
     const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: Number(most(transfer)) });
     if (!answer.ok) return answer;
-    const gas = estimateSchema.safeParse(answer.result);
-    if (!gas.success)
-      throw new ChainError("bad_answer", "the node's answer to eth_estimateGas is not an amount of gas");
-    keepNewest(byPayment, id, { gas: gas.data, limit: most(transfer) }, entriesMax);
-    keepNewest(byPayee, namePayee(transfer), { gas: gas.data, atMs: monotonicMs() }, entriesMax);
+    const gas = parseEstimate(answer.result);
+    keepNewest(byPayment, id, { gas, limit: most(transfer) }, entriesMax);
+    keepNewest(byPayee, namePayee(transfer), { gas, atMs: monotonicMs() }, entriesMax);
     return answer;
   };
   return {
     most,
     estimate,
+    estimateBatch: async (call, gasMax, chain) => {
+      const answer = await chain.estimateGas({ from: signer, ...call, gas: Number(gasMax) });
+      return answer.ok ? addPercent(parseEstimate(answer.result), gasMarginPercent, gasMax) : undefined;
+    },
     simulate: async (transfer, chain) => {
       const known = byPayee.get(namePayee(transfer));
       if (known === undefined || monotonicMs() - known.atMs >= estimateAgeMaxMs) return estimate(transfer, chain);
@@ -86,6 +91,12 @@ export function createGasLimits(
 function addPercent(gas: bigint, percent: number, limit: bigint): bigint {
   const more = (gas * BigInt(100 + percent) + 99n) / 100n;
   return more < limit ? more : limit;
+}
+
+function parseEstimate(result: unknown): bigint {
+  const gas = estimateSchema.safeParse(result);
+  if (gas.success) return gas.data;
+  throw new ChainError("bad_answer", "the node's answer to eth_estimateGas is not an amount of gas");
 }
 
 /** Names payments of about the same gas: of one token to one payee by the same method, whose call data tells by its length. */

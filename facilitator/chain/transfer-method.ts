@@ -131,6 +131,23 @@ function listRecipients({ payTo, ...transfer }: Pick<Transfer, "payTo" | "contra
   return call?.kind === "deposit" ? [call.collector, channelsAddress] : [payTo];
 }
 
+/** Returns whether a payment can share a transaction: its contract moves the tokens for any caller, and calls nothing before. */
+export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" | "contract">): boolean {
+  return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
+}
+
+/** Returns whether the receipt of a transaction with both payments would not tell which one moved tokens: Permit2 logs no nonce. */
+export function looksAlike(a: Transfer, b: Transfer): boolean {
+  if (!usesPermit2(a) && !usesPermit2(b)) return false;
+  const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
+  return one?.toLowerCase() === other?.toLowerCase();
+}
+
+/** Returns whether the receipt of one of our transactions with several payments shows the transfer of this one. */
+export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boolean {
+  return usesPermit2(transfer) ? showsTransfer(receipt, transfer) : showsAuthorizedTransfer(receipt, transfer);
+}
+
 /**
  * Finds a recent transaction of a third party that executed a payment: anyone may submit an EIP-3009 authorization, or a Permit2 payment of
  * scheme `exact`.

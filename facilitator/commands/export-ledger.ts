@@ -9,6 +9,7 @@ import {
   type ExportRange,
 } from "../settlement/ledger/exported-settlements.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
+import { isExecuted } from "../settlement/track/decision.ts";
 import { computeGasCost } from "../settlement/track/mined-gas.ts";
 import { formatCsv } from "./csv.ts";
 import type { Books, BooksSettings } from "./open-books.ts";
@@ -98,7 +99,9 @@ function compare({ settlement, attempts, recorded, receipts }: Found): Compariso
   }
   if (recorded.state === "begun") return "pending";
   const mined = attempts.flatMap(({ hash }) => receipts.get(hash) ?? []);
-  const isCharged = mined.some((receipt) => receipt.status === 1 && showsTransfer(receipt, settlement));
+  const isCharged = mined.some(
+    (receipt) => isExecuted({ settlement, attempts }, receipt) && showsTransfer(receipt, settlement),
+  );
   return isCharged ? "differs" : "agrees";
 }
 

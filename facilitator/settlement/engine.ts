@@ -35,6 +35,8 @@ export type EngineDependencies = Readonly<{
   random: () => number;
   signal: AbortSignal;
   log: Logger;
+  /** Canonical contracts that the chain has, by lowercase address. */
+  contracts: () => ReadonlySet<string>;
   audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;

@@ -21,6 +21,8 @@ export type InFlight = {
   queued: boolean;
   /** Whether its caller gave up before anything was signed; nothing will be signed. */
   abandoned: boolean;
+  /** Whether it gets a transaction of its own, because one that it shared failed or was rejected. */
+  alone: boolean;
   /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
   lackedGas: boolean;
   /** Time since which its transactions appear lost: their nonces are used and they have no receipt. */
@@ -65,6 +67,7 @@ export function createInFlightBook({
         owner: settlement.owner,
         queued: false,
         abandoned: false,
+        alone: false,
         lackedGas: false,
         lostSinceMs: undefined,
         diagnosed: undefined,

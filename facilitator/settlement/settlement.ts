@@ -22,7 +22,7 @@ export type Settlement = Readonly<{
   owner: string | undefined;
 }>;
 
-/** Signed transaction of a settlement. */
+/** Signed transaction of a settlement, which may settle others too. */
 export type Attempt = Readonly<{
   hash: Hex;
   signer: Hex;
@@ -33,6 +33,8 @@ export type Attempt = Readonly<{
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
   signedAtMs: number;
+  /** Position among the settlements of its transaction; undefined if it has one. */
+  batch?: Readonly<{ index: number; size: number }> | undefined;
 }>;
 
 /** Record of a settlement in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of `x402/answer.ts`. */

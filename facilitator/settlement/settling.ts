@@ -6,6 +6,7 @@ import type { FeeQuotes } from "../chain/fees.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
+import type { Hex } from "#x402/hex.ts";
 import { namePayment } from "#x402/scheme.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
@@ -33,6 +34,8 @@ export type SettlingDependencies = Readonly<{
   /** In the range [0, 1). */
   random: () => number;
   log: Logger;
+  /** Canonical contracts that the chain has, by lowercase address. */
+  contracts: () => ReadonlySet<string>;
   audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;
@@ -61,14 +64,18 @@ export async function startSettling(
   const book = createInFlightBook(dependencies);
   const funds = createPayerFunds(dependencies);
   const nonces = createNonceAllocator();
-  const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces });
+  /** Lowercase; at most the accepted tokens. */
+  const loggingAssets = new Set<string>();
+  const logsUses = (asset: Hex) => loggingAssets.has(asset.toLowerCase());
+  const noteUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
+  const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces, logsUses });
   const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
   const network = `eip155:${chainId}`;
   const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) => {
     for (const [entry, outcome] of outcomes) audit?.add(auditSettlement(entry.settlement, outcome, network));
   };
   const { address, readGasLimit } = signer;
-  const tracking = { ...dependencies, book, nonces, submitter, signer: address, readGasLimit, onOutcomes };
+  const tracking = { ...dependencies, book, nonces, submitter, signer: address, readGasLimit, onOutcomes, noteUses };
   const tracker = createTracker(settlement, tracking);
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(

@@ -61,6 +61,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
     return { ...opened.ledgerFor(guard), ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   };
   testJournal(openScene);
+  testShared(openScene);
   testRivals(openScene);
   testOwners(openScene);
 
@@ -96,7 +97,7 @@ function testJournal(scene: Scene): void {
     const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
     const begun = [
       { settlement, attempt },
-      { settlement: other, attempt },
+      { settlement: { ...other, authorizationNonce: settlement.authorizationNonce }, attempt: second },
     ];
     await expect(ledger.begin(begun)).rejects.toThrow(/unique/i);
     expect(await ledger.unfinished()).toEqual([]);
@@ -135,6 +136,30 @@ function testJournal(scene: Scene): void {
     expect([await ledger.prune(1_001, 2), await ledger.prune(1_001, 2), await ledger.prune(1_001, 2)]).toEqual([
       2, 1, 0,
     ]);
+  });
+}
+
+function testShared(scene: Scene): void {
+  test("settlements that share a transaction are read back with it, and withdrawing it forgets those that have no other", async () => {
+    await using ledger = await scene();
+    const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
+    const first: Attempt = { ...second, batch: { index: 0, size: 2 } };
+    const last: Attempt = { ...second, batch: { index: 1, size: 2 } };
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.begin([
+      { settlement, attempt: first },
+      { settlement: other, attempt: last },
+    ]);
+    expect(await ledger.unfinished()).toEqual([
+      { settlement, attempts: [attempt, first] },
+      { settlement: other, attempts: [last] },
+    ]);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect(await ledger.unfinished()).toEqual([{ settlement: other, attempts: [last] }]);
+    await ledger.withdraw(last);
+    expect(await ledger.unfinished()).toEqual([]);
+    expect(await ledger.progress(other.id)).toBeUndefined();
+    expect(await ledger.progress(settlement.id)).toMatchObject(settled);
   });
 }
 

@@ -71,9 +71,11 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
     },
     withdraw: ({ hash }) =>
       write("withdraw", [], () => {
-        const row = tables.attempts.get(hash);
-        tables.attempts.delete(hash);
-        if (row !== undefined) rows.deleteChildless(tables, row.settlementId);
+        for (const [key, { settlementId, attempt }] of tables.attempts) {
+          if (attempt.hash !== hash) continue;
+          tables.attempts.delete(key);
+          rows.deleteChildless(tables, settlementId);
+        }
       }),
     unfinished: () => runStatement(link, "unfinished", () => rows.listStarted(tables)),
     prune: (beforeMs, max) => runStatement(link, "prune", () => forgetFinished(tables, beforeMs, max)),
@@ -86,7 +88,7 @@ function forgetFinished({ settlements, attempts }: rows.Tables, beforeMs: number
     .slice(0, max);
   for (const { settlement } of old) {
     settlements.delete(settlement.id);
-    for (const [hash, { settlementId }] of attempts) if (settlementId === settlement.id) attempts.delete(hash);
+    for (const [key, { settlementId }] of attempts) if (settlementId === settlement.id) attempts.delete(key);
   }
   return old.length;
 }

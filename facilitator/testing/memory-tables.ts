@@ -18,7 +18,8 @@ type VerificationRow = Readonly<{ id: Hex; owner: string; times: number; atMs: n
 /** In-memory tables of the settlement ledger, without chain ids. Rows are replaced and never mutated, so that copying the maps takes a snapshot. */
 export type Tables = {
   settlements: Map<Hex, SettlementRow>;
-  attempts: Map<Hex, AttemptRow>;
+  /** By transaction and settlement. */
+  attempts: Map<string, AttemptRow>;
   unsent: Map<Hex, string>;
   verifications: Map<string, VerificationRow>;
 };
@@ -78,8 +79,9 @@ export function toRecorded({ settlement, outcome }: SettlementRow, newest: Hex |
 }
 
 export function insertAttempt({ attempts }: Tables, settlementId: Hex, attempt: Attempt): void {
-  if (attempts.has(attempt.hash)) throw new UniqueError("attempt.hash");
-  attempts.set(attempt.hash, { settlementId, attempt });
+  const key = `${attempt.hash} ${settlementId}`;
+  if (attempts.has(key)) throw new UniqueError("attempt.hash");
+  attempts.set(key, { settlementId, attempt });
 }
 
 /** Lists the transactions of a settlement, in the order of signing: each offers more than the previous one. */

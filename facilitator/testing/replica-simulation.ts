@@ -47,7 +47,7 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const { random, nowMs } = scheduler;
   const problems = new Set<string>();
   const report: Report = (problem) => void problems.add(`${((nowMs() - startMs) / 1_000).toFixed(2)} s: ${problem}`);
-  const payments = createSamplePayments(2 + Math.floor(random() * 3), random() < 0.5);
+  const payments = createSamplePayments(2 + Math.floor(random() * 5), random() < 0.5);
   const settlements = payments.map((payment) => toSettlement(payment, "nobody", 0));
   const database = createMemoryDatabase(() => Math.floor(nowMs()), sabotage);
   const replicas = new Map<string, SimulatedReplica>();
@@ -74,10 +74,13 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   void makeBlocks(scheduler, chain.mine);
   const trouble = causeTrouble({ scheduler, replicas, start, chain, isUnrest });
   const answered: Answered[] = [];
+  // In half of the runs, all but the first come together, and may share transactions.
+  const togetherMs = random() < 0.5 ? 2_000 + random() * 8_000 : undefined;
   const sales = payments.flatMap((payment, index) => {
-    const sale = createSale(payment, `sale ${index}`);
+    const afterMs = index === 0 ? random() * 1_000 : (togetherMs ?? random() * 10_000);
+    const sale = createSale(payment, `sale ${index}`, afterMs);
     // A third party may have a copy of the payment, and settle it for another sale.
-    return random() < 0.3 ? [sale, createSale(payment, `copy of ${index}`)] : [sale];
+    return random() < 0.3 ? [sale, createSale(payment, `copy of ${index}`, random() * 10_000)] : [sale];
   });
   const asking = sales.map((sale) => settleUntilKnown(sale, { scheduler, replicas, answered, report }));
   await runUntilDone(scheduler, [trouble, ...asking], startMs + horizonMs, (count) =>
@@ -128,7 +131,7 @@ function watchLeaders(
   };
   database.onLeaderWrite = (term, kind, ids) => {
     if (term !== current) report(`${kind} of term ${term} was accepted in term ${current}`);
-    if (kind === "begin") for (const hash of database.tables.attempts.keys()) recorded.add(hash);
+    if (kind === "begin") for (const { attempt } of database.tables.attempts.values()) recorded.add(attempt.hash);
     if (kind !== "finish") return;
     for (const id of ids) {
       if (finished.has(id)) report(`${id} was finished a second time`);

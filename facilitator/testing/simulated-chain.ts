@@ -4,13 +4,14 @@ import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
 import type { SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
+import * as AbiFunction from "ox/AbiFunction";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
 /** Transaction as encoded in its raw bytes here. */
 type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number; gas: number }>;
 
-/** Chain with one signer and one token, on which a transaction's call data identifies its settlement. */
+/** Chain with one signer and one token, on which a transaction's call data identifies its settlement; Multicall3 makes several calls. */
 export type SimulatedChain = Readonly<{
   signer: TransactionSigner;
   /** Returns the chain as one replica reaches it; `leg` runs before each request and before each response, and may throw. */
@@ -42,15 +43,21 @@ export function createSimulatedChain(
 
   // By the time of their block, a third of the settlements need more gas than estimate plus margin.
   const gasOf = (data: Hex) => ([...byCallData.keys()].indexOf(data) % 3 === 0 ? 2n : 1n) * estimatedGas;
-  const include = ({ hash, data, gas }: Transaction): void => {
+  const isPayable = (data: Hex) => {
     const settlement = byCallData.get(data);
-    const isPayable = settlement !== undefined && !used.has(settlement.authorizationNonce);
-    const isGood = isPayable && BigInt(gas) >= gasOf(data);
-    const logs = isGood ? buildTransferLogs(settlement) : [];
-    if (isGood) used.set(settlement.authorizationNonce, hash);
-    const spent = { gasUsed: isPayable && !isGood ? BigInt(gas) : gasOf(data), effectiveGasPrice: gwei };
+    return settlement !== undefined && !used.has(settlement.authorizationNonce);
+  };
+  const include = ({ hash, data, gas }: Transaction): void => {
+    const calls = readCalls(data);
+    const payable = calls.filter(isPayable);
+    const needed = calls.reduce((sum, call) => sum + gasOf(call), 0n);
+    const isShort = payable.length > 0 && BigInt(gas) < needed;
+    const paid = isShort ? [] : payable.flatMap((call) => byCallData.get(call) ?? []);
+    for (const { authorizationNonce } of paid) used.set(authorizationNonce, hash);
+    const isGood = !isShort && (calls.length > 1 || paid.length > 0);
+    const spent = { gasUsed: isShort ? BigInt(gas) : needed, effectiveGasPrice: gwei };
     const at = { blockNumber: headNumber, transactionHash: hash };
-    receipts.set(hash, { status: isGood ? 1 : 0, ...at, ...spent, logs: [...logs] });
+    receipts.set(hash, { status: isGood ? 1 : 0, ...at, ...spent, logs: paid.flatMap(buildTransferLogs) });
   };
   const take = (transaction: Transaction): SendOutcome => {
     const pooled = pool.get(transaction.nonce);
@@ -70,10 +77,6 @@ export function createSimulatedChain(
   };
   const head = () => ({ number: headNumber, timestamp: Math.floor(nowMs() / 1_000), baseFeePerGas: gwei });
 
-  const isPayable = (data: Hex) => {
-    const settlement = byCallData.get(data);
-    return settlement !== undefined && !used.has(settlement.authorizationNonce);
-  };
   const node = { head, isPayable, pendingNonce, nextNonce: () => nextNonce, receipts, used, take, onSend };
   return {
     signer: { address, sign, readGasLimit: (raw) => BigInt(readTransaction(raw).gas) },
@@ -132,8 +135,18 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
         node.onSend(transaction.hash);
         return node.take(transaction);
       }),
-    simulate: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: "0x" } : reverted)),
-    estimateGas: ({ data }) => ask(() => (node.isPayable(data) ? { ok: true, result: estimated } : reverted)),
+    simulate: ({ data }) =>
+      ask(() => {
+        const calls = readCalls(data);
+        if (calls.length > 1) return { ok: true, result: encodeResults(calls.map(node.isPayable)) };
+        return node.isPayable(data) ? { ok: true, result: "0x" } : reverted;
+      }),
+    estimateGas: ({ data }) =>
+      ask(() => {
+        const calls = readCalls(data);
+        const result = `0x${(estimatedGas * BigInt(calls.length)).toString(16)}`;
+        return calls.every(node.isPayable) ? { ok: true, result } : reverted;
+      }),
     read: ({ data }) =>
       ask((): Hex => {
         // Payers always have sufficient balance.
@@ -150,7 +163,23 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
 
 /** Gas that nodes estimate for each settlement. */
 const estimatedGas = 65_000n;
-const estimated = `0x${estimatedGas.toString(16)}`;
+
+const aggregate3 = AbiFunction.from(
+  "function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[] results)",
+);
+
+/** Reads the calls of a transaction: its own, or those that Multicall3 makes. */
+function readCalls(data: Hex): readonly Hex[] {
+  if (!data.startsWith(AbiFunction.getSelector(aggregate3))) return [data];
+  return AbiFunction.decodeData(aggregate3, data)[0].map(({ callData }) => callData);
+}
+
+function encodeResults(successes: readonly boolean[]): Hex {
+  return AbiFunction.encodeResult(
+    aggregate3,
+    successes.map((success) => ({ success, returnData: "0x" as const })),
+  );
+}
 
 const reverted: JsonRpcResponse = { ok: false, error: { code: 3, message: "execution reverted" } };
 
@@ -164,7 +193,7 @@ const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", gas, maxFeePe
   };
 };
 
-function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): readonly EventLog[] {
+function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): EventLog[] {
   return [
     { address: asset, topics: [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce], data: "0x" },
     {

@@ -1,6 +1,7 @@
 import { StoreError } from "#daemon/sql/store.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { reason } from "#x402/reason.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { Engine } from "../settlement/engine.ts";
@@ -48,8 +49,8 @@ const options: SettlingOptions = {
     maxFeePerGasGwei: 500,
     bumpAfterMs: 4_000,
     bumpPercent: 25,
-    inFlightMax: 4,
-    batchMax: 2,
+    inFlightMax: 6,
+    batchMax: 3,
   },
 };
 
@@ -91,6 +92,7 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
     random: scheduler.random,
     signal: stopping.signal,
     log: shared.log,
+    contracts: () => new Set([multicall3Address.toLowerCase()]),
   });
   return {
     engine,

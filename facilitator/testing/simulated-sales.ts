@@ -11,8 +11,8 @@ import type { SimulatedReplica } from "./simulated-replica.ts";
 /** Final response of `settle`. */
 export type Answered = Readonly<{ id: Hex; owner: string; result: SettleAnswer }>;
 
-/** Payment and the caller that settles it. */
-export type Sale = Readonly<{ payment: SignedPayment; caller: Caller }>;
+/** Payment, the caller that settles it, and its delay from the start of the run. */
+export type Sale = Readonly<{ payment: SignedPayment; caller: Caller; afterMs: number }>;
 
 /** Receives a violation as a sentence. */
 export type Report = (problem: string) => void;
@@ -38,8 +38,8 @@ export function createSamplePayments(count: number, hasRival: boolean): readonly
 }
 
 /** Creates a sale that settles a payment and may retry. */
-export function createSale(payment: SignedPayment, owner: string): Sale {
-  return { payment, caller: { kind: "sale", owner } };
+export function createSale(payment: SignedPayment, owner: string, afterMs = 0): Sale {
+  return { payment, caller: { kind: "sale", owner }, afterMs };
 }
 
 /** Max time that a caller may wait: the receipt timeout plus the statements before and after it, in a process that may be suspended meanwhile. */
@@ -54,12 +54,12 @@ type Asking = Readonly<{
 
 /** Calls one replica after another until it gets an outcome. */
 export async function settleUntilKnown(
-  { payment, caller: who }: Sale,
+  { payment, caller: who, afterMs }: Sale,
   { scheduler, replicas, answered, report }: Asking,
 ): Promise<void> {
   const { random, pick, nowMs } = scheduler;
   const pause = scheduler.pauseOf(scheduler.actor(who.owner));
-  await pause(random() * 10_000);
+  await pause(afterMs);
   for (;;) {
     const { engine, gone } = pick([...replicas.values()] as [SimulatedReplica, ...SimulatedReplica[]]);
     const requestedAtMs = nowMs();

@@ -4,6 +4,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { hastenService } from "../support/hastened-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
 import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
 import {
   createLedgerFolder,
@@ -89,6 +90,35 @@ test("killed after the journal and before the node got it: the next process send
     expect(duplicate?.body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
   }
   expect((await chain.balanceOf(payee)) - before).toBe(amount);
+});
+
+test("killed after the journal of a shared transaction: the next process sends it, and each payer pays once", async () => {
+  await using tap = await startRpcTap(chain.url);
+  const payments = await Promise.all(Array.from({ length: 6 }, () => signPayment(chain.token)));
+  const before = await chain.balanceOf(payee);
+  {
+    const first = await start("shared-before-send", tap.url);
+    await mineUntil(first.settle(await signPayment(chain.token)));
+    const shared = multicall3Address.slice(2).toLowerCase();
+    let isAboutToBeSent = false;
+    tap.rule((calls) => {
+      const isShared = calls.some(
+        ({ method, params }) => method === "eth_sendRawTransaction" && String(params[0]).includes(shared),
+      );
+      isAboutToBeSent ||= isShared;
+      return isShared ? "hang" : "forward";
+    });
+    const cut = payments.map((payment) => expectCutOff(first.as(sale).settle(payment)));
+    await until("it is about to be sent", generousMs, () => isAboutToBeSent);
+    await first.process.end("SIGKILL");
+    await Promise.all(cut);
+  }
+  await using second = await start("shared-before-send");
+  await until("the next process sends it unasked", generousMs, async () => (await poolSize()) === 2);
+  const answers = await mineUntil(Promise.all(payments.map(second.as(sale).settle)));
+  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(2);
+  expect((await chain.balanceOf(payee)) - before).toBe(7n * amount);
 });
 
 test.each([

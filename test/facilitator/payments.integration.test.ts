@@ -58,16 +58,17 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
   expect((await owner.verify(payment)).body, "still good for the sale that owns it").toMatchObject({ isValid: true });
 });
 
-test("32 payments at once all settle, each with its own transaction", async () => {
+test("32 payments at once all settle, and no transaction is sent for nothing", async () => {
   const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(chain.token)));
   const [before, nonceBefore] = [await chain.balanceOf(payee.address), await signerNonce()];
 
   const answers = await Promise.all(payments.map(facilitator.settle));
 
   expect(answers.filter(({ body }) => body.success)).toHaveLength(32);
-  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(32);
+  // Those that wait share transactions once the token is known to log each use.
+  const transactions = new Set(answers.map(({ body }) => body.transaction));
   expect((await chain.balanceOf(payee.address)) - before).toBe(32n * amount);
-  expect((await signerNonce()) - nonceBefore).toBe(32);
+  expect((await signerNonce()) - nonceBefore).toBe(transactions.size);
 });
 
 test("one payment settled ten times at once by one sale is one transaction and ten equal answers", async () => {

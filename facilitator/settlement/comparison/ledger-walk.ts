@@ -84,10 +84,13 @@ async function compare(
   const mismatched: Omit<Mismatch, "foundAtMs">[] = [];
   for (let at = 0; at < settlements.length; at += receiptsAtOnce) {
     const chunk = settlements.slice(at, at + receiptsAtOnce);
-    const receipts = await Promise.all(chunk.map(({ transaction }) => chain.receipt(transaction)));
-    for (const [index, one] of chunk.entries()) {
-      const found = describeLack(one.settlement, receipts[index]);
-      if (found !== undefined) mismatched.push({ ...one, found, isNodeBehind: isBehind(one, receipts[index], head) });
+    const hashes = [...new Set(chunk.map(({ transaction }) => transaction))];
+    const read = hashes.map(async (hash) => [hash, await chain.receipt(hash)] as const);
+    const receipts = new Map(await Promise.all(read));
+    for (const one of chunk) {
+      const receipt = receipts.get(one.transaction);
+      const found = describeLack(one.settlement, receipt);
+      if (found !== undefined) mismatched.push({ ...one, found, isNodeBehind: isBehind(one, receipt, head) });
     }
   }
   return mismatched;

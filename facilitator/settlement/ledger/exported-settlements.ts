@@ -1,7 +1,7 @@
 import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
-import { toAttempt, toRecorded, toSettlement } from "./rows.ts";
+import { readAttempts, toRecorded, toSettlement } from "./rows.ts";
 
 /** Settlement with everything that the ledger has about it. Times are milliseconds since 1970. */
 export type ExportedSettlement = Readonly<{
@@ -53,8 +53,8 @@ export async function* readSettlements(
       last = rows.length < pageRows ? undefined : rows.at(-1);
       const ids = rows.map((row) => String(row["id"])).join(",");
       const listed = `SELECT * FROM attempt WHERE chain_id = $1 AND ${store.isListed("settlement_id", "$2")}`;
-      const attempts = Map.groupBy(await store.rows(listed, [chainId, ids]), (row) => String(row["settlement_id"]));
-      yield rows.map((row) => toExported(row, (attempts.get(String(row["id"])) ?? []).map(toAttempt)));
+      const attempts = await readAttempts(await store.rows(listed, [chainId, ids]), chainId, store);
+      yield rows.map((row) => toExported(row, attempts.get(String(row["id"])) ?? []));
     } while (last !== undefined);
   }
 }

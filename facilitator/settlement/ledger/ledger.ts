@@ -6,7 +6,7 @@ import {
   toAuthorizationKey,
   settlementColumns,
   toSettlementRow,
-  toAttempt,
+  readAttempts,
   toRecorded,
   toSettlement,
 } from "./rows.ts";
@@ -30,7 +30,7 @@ export type Ledger = Readonly<{
   begin: (begun: readonly Begun[]) => Promise<void>;
   /** Records outcomes, atomically. */
   finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
-  /** Deletes a transaction that no node accepted, and its settlement if it has no other transaction. */
+  /** Deletes a transaction that no node accepted, and those of its settlements that have no other transaction. */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
   /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
@@ -92,10 +92,10 @@ export function createLedger(
     },
     withdraw: (attempt) =>
       runGuarded(async (connection) => {
-        const [row] = await connection.rows(deleteAttemptSql, [chainId, attempt.hash]);
-        if (row !== undefined) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
+        for (const row of await connection.rows(deleteAttemptSql, [chainId, attempt.hash]))
+          await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
       }),
-    unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId)),
+    unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId, store)),
     prune: (beforeMs, max) => store.change(deleteFinishedSql, [beforeMs, max]),
   };
 }
@@ -137,11 +137,12 @@ async function updateFinished(
   ]);
 }
 
-async function readUnfinished(connection: SqlConnection, chainId: number): Promise<readonly Unfinished[]> {
-  const settlements = await connection.rows(begunSql, [chainId]);
-  const attempts = Map.groupBy(await connection.rows(attemptsSql, [chainId]), (row) => String(row["settlement_id"]));
-  return settlements.map((row) => ({
-    settlement: toSettlement(row),
-    attempts: (attempts.get(String(row["id"])) ?? []).map(toAttempt),
-  }));
+async function readUnfinished(
+  { rows }: Pick<SqlConnection, "rows">,
+  chainId: number,
+  { isListed }: Pick<SqlStore, "isListed">,
+): Promise<readonly Unfinished[]> {
+  const settlements = await rows(begunSql, [chainId]);
+  const attempts = await readAttempts(await rows(attemptsSql, [chainId]), chainId, { rows, isListed });
+  return settlements.map((row) => ({ settlement: toSettlement(row), attempts: attempts.get(String(row["id"])) ?? [] }));
 }

@@ -1,5 +1,5 @@
 import { getNonceSpace } from "../../chain/transfer-method.ts";
-import type { SqlRow, SqlValue } from "#daemon/sql/store.ts";
+import type { SqlRow, SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
@@ -28,13 +28,15 @@ export const settlementColumns =
 /** Converts an attempt to a row of table `attempt`, in the order of `attemptColumns`. */
 export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
   const { hash, signer, nonce, rawTransaction, maxFeePerGas, maxPriorityFeePerGas, signedAtMs } = attempt;
+  const { index, size } = attempt.batch ?? { index: 0, size: 1 };
   const fees = [String(maxFeePerGas), String(maxPriorityFeePerGas)] as const;
-  return [chainId, settlementId, hash, signer, nonce, rawTransaction, ...fees, signedAtMs];
+  const bytes = index === 0 ? rawTransaction : "";
+  return [chainId, settlementId, hash, signer, nonce, bytes, ...fees, signedAtMs, index, size];
 }
 
 /** Columns returned by {@link toAttemptRow}. */
 export const attemptColumns =
-  "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms";
+  "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms, batch_index, batch_size";
 
 /** Reads the state of a settlement. Column `newest`, if selected, is the transaction of an in-flight settlement. */
 export function toRecorded(row: SqlRow): Recorded {
@@ -74,16 +76,42 @@ export function toSettlement(row: SqlRow): Settlement {
   };
 }
 
-/** Reads a row of table `attempt`. */
-export function toAttempt(row: SqlRow): Attempt {
+/**
+ * Reads rows of table `attempt`, by settlement. A transaction with several settlements has its bytes in the row of the first; it is left out
+ * once retention deleted that.
+ */
+export async function readAttempts(
+  found: readonly SqlRow[],
+  chainId: number,
+  { rows, isListed }: Pick<SqlStore, "rows" | "isListed">,
+): Promise<ReadonlyMap<string, readonly Attempt[]>> {
+  const listed = new Set(found.filter((row) => row["raw_transaction"] === "").map((row) => readHex(row, "hash")));
+  const text = `SELECT hash, raw_transaction FROM attempt WHERE chain_id = $1 AND batch_index = 0 AND ${isListed("hash", "$2")}`;
+  const first = listed.size === 0 ? [] : await rows(text, [chainId, [...listed].join(",")]);
+  const bytes = new Map(
+    [...found.filter((row) => row["raw_transaction"] !== ""), ...first].map(
+      (row) => [row["hash"], readHex(row, "raw_transaction")] as const,
+    ),
+  );
+  const grouped = Map.groupBy(found, (row) => String(row["settlement_id"]));
+  const read = (row: SqlRow) => {
+    const raw = bytes.get(row["hash"]);
+    return raw === undefined ? [] : [toAttempt(row, raw)];
+  };
+  return new Map([...grouped].map(([id, own]) => [id, own.flatMap(read)]));
+}
+
+function toAttempt(row: SqlRow, rawTransaction: Hex): Attempt {
+  const size = Number(row["batch_size"]);
   return {
     hash: readHex(row, "hash"),
     signer: readHex(row, "signer"),
     nonce: Number(row["nonce"]),
-    rawTransaction: readHex(row, "raw_transaction"),
+    rawTransaction,
     maxFeePerGas: BigInt(String(row["max_fee_per_gas"])),
     maxPriorityFeePerGas: BigInt(String(row["max_priority_fee_per_gas"])),
     signedAtMs: Number(row["signed_at_ms"]),
+    ...(size > 1 && { batch: { index: Number(row["batch_index"]), size } }),
   };
 }
 

@@ -54,6 +54,10 @@ const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    CREATE UNIQUE INDEX settlement_authorization
      ON settlement (chain_id, (COALESCE(nonce_space, asset)), payer, authorization_nonce) WHERE state <> 'failed'`;
 
+/** Columns of `attempt` for a transaction with several settlements, whose bytes are stored once, with batch_index 0. */
+const batchColumns = (integer: string) =>
+  `batch_index ${integer} NOT NULL DEFAULT 0, batch_size ${integer} NOT NULL DEFAULT 1`;
+
 /** SQLite schema of the settlement ledger; append-only. Amounts are decimal text, because they may exceed 64 bits. */
 export const sqliteLedgerMigrations: Migrations = [
   `CREATE TABLE settlement (
@@ -121,6 +125,27 @@ export const sqliteLedgerMigrations: Migrations = [
   addNotePayer,
   addSales,
   addContracts,
+  `CREATE TABLE shared_attempt (
+     chain_id INTEGER NOT NULL,
+     settlement_id TEXT NOT NULL,
+     hash TEXT NOT NULL,
+     signer TEXT NOT NULL,
+     nonce INTEGER NOT NULL,
+     raw_transaction TEXT NOT NULL,
+     max_fee_per_gas TEXT NOT NULL,
+     max_priority_fee_per_gas TEXT NOT NULL,
+     signed_at_ms INTEGER NOT NULL,
+     ${batchColumns("INTEGER")},
+     PRIMARY KEY (chain_id, hash, settlement_id),
+     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
+   ) STRICT;
+   INSERT INTO shared_attempt (chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas,
+     max_priority_fee_per_gas, signed_at_ms)
+     SELECT chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas,
+       signed_at_ms FROM attempt;
+   DROP TABLE attempt;
+   ALTER TABLE shared_attempt RENAME TO attempt;
+   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
 ];
 
 /**
@@ -191,4 +216,7 @@ export const postgresLedgerMigrations: Migrations = [
   addNotePayer,
   addSales,
   addContracts,
+  `ALTER TABLE attempt DROP CONSTRAINT attempt_pkey;
+   ALTER TABLE attempt ADD PRIMARY KEY (chain_id, hash, settlement_id);
+   ALTER TABLE attempt ADD COLUMN ${batchColumns("bigint").replace(", ", ", ADD COLUMN ")}`,
 ];

@@ -6,10 +6,12 @@ import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { InFlightBook, InFlight } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
+import { createBatchPlanner, encodeBatch, type BatchPlannerDependencies, type Job } from "./batch-planner.ts";
 import type { Nonces } from "./nonces.ts";
 import type { Attempt } from "../settlement.ts";
 
 export type SendDependencies = SigningDependencies &
+  Pick<BatchPlannerDependencies, "contracts" | "logsUses"> &
   Readonly<{
     chain: Chain;
     ledger: Ledger;
@@ -37,37 +39,44 @@ export function createSendBatch(
   dependencies: SendDependencies,
 ): (jobs: readonly Job[]) => Promise<SentBatch> {
   const { chain, ledger, nonces, fees, gas, signer, monotonicMs } = dependencies;
+  const plan = createBatchPlanner({ ...dependencies, signer: signer.address });
   let noncesAreStale = true;
   return async (jobs) => {
     const nextNonce =
       noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
     // No estimate exists for a payment that another replica checked, or whose estimate was evicted.
-    const unknown = jobs.filter(
-      ({ entry }) => entry.attempts.length === 0 && gas.find(entry.settlement.id) === undefined,
+    const unknown = listEntries(jobs).filter(
+      ({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement.id) === undefined,
     );
-    const simulated = Promise.all(unknown.map(({ entry }) => gas.simulate(entry.settlement, chain)));
-    const [now, next] = await Promise.all([fees.quote(), nextNonce, simulated]);
+    const simulated = Promise.all(unknown.map(({ settlement }) => gas.simulate(settlement, chain)));
+    const planned = simulated.then(() => plan(jobs));
+    const [now, next, transactions] = await Promise.all([fees.quote(), nextNonce, planned]);
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
-    const signed = signBatch(jobs, now, options, dependencies);
+    const signed = signBatch(transactions, now, options, dependencies);
     await recordBatch(signed, ledger, nonces);
-    for (const { job, attempt } of signed) {
-      job.entry.attempts = [...job.entry.attempts, attempt];
-      job.entry.sentAtMs = monotonicMs();
-      job.entry.pricedAtMs = job.entry.sentAtMs;
-      job.entry.lostSinceMs = undefined;
-      job.entry.diagnosed = undefined;
+    for (const { entry, attempt } of signed.flatMap(({ items }) => items)) {
+      entry.attempts = [...entry.attempts, attempt];
+      entry.sentAtMs = monotonicMs();
+      entry.pricedAtMs = entry.sentAtMs;
+      entry.lostSinceMs = undefined;
+      entry.diagnosed = undefined;
     }
-    const outcomes = await Promise.all(signed.map(({ attempt }) => send(chain, attempt.rawTransaction)));
-    const again: SignedJob[] = [];
+    const outcomes = await Promise.all(signed.map(({ transaction }) => send(chain, transaction.rawTransaction)));
+    const again: Job[] = [];
     for (const [index, sent] of signed.entries()) {
       const outcome = outcomes[index];
       if (outcome === undefined || outcome.kind === "accepted") continue;
-      if (await handleUntaken(sent, outcome, dependencies)) again.push(sent);
+      const jobsAgain = await handleUntaken(sent, outcome, dependencies);
+      if (outcome.kind === "nonce_taken" && jobsAgain.length > 0) noncesAreStale = true;
+      again.push(...jobsAgain);
     }
-    noncesAreStale = again.length > 0;
-    return { signed: signed.length, again: again.map(({ job }) => job) };
+    return { signed: signed.length, again };
   };
+}
+
+function listEntries(jobs: readonly Job[]): readonly InFlight[] {
+  return jobs.flatMap(({ entries }) => entries);
 }
 
 async function recordBatch(
@@ -76,14 +85,15 @@ async function recordBatch(
   nonces: SendDependencies["nonces"],
 ): Promise<void> {
   try {
-    await ledger.begin(signed.map(({ job, attempt }) => ({ settlement: job.entry.settlement, attempt })));
+    const items = signed.flatMap((job) => job.items);
+    await ledger.begin(items.map(({ entry, attempt }) => ({ settlement: entry.settlement, attempt })));
   } catch (error) {
-    for (const { job, attempt } of signed) if (job.replaced === undefined) nonces.release(attempt.nonce);
+    for (const { replaced, transaction } of signed) if (replaced === undefined) nonces.release(transaction.nonce);
     throw error;
   }
 }
 
-async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTransaction"]): Promise<SendOutcome> {
+async function send(chain: Chain, rawTransaction: Attempt["rawTransaction"]): Promise<SendOutcome> {
   try {
     return await chain.send(rawTransaction);
   } catch (error) {
@@ -92,16 +102,18 @@ async function send(chain: Chain, rawTransaction: SignedJob["attempt"]["rawTrans
   }
 }
 
-/** Handles a transaction that the node did not accept. Returns whether its job needs another one, because its nonce was used by a foreign transaction. */
+/** Handles a transaction that the node did not accept. Returns the jobs that need another one: its nonce was foreign, or its settlements go alone. */
 async function handleUntaken(
-  { job: { entry, replaced }, attempt, pricedBeforeMs }: SignedJob,
+  { items, replaced, transaction, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { ledger, nonces, book, log }: SendDependencies,
-): Promise<boolean> {
+): Promise<readonly Job[]> {
+  const entries = items.map(({ entry }) => entry);
   const facts = {
-    settlement: entry.settlement.id,
-    transaction: attempt.hash,
-    nonce: attempt.nonce,
+    settlement: entries[0]?.settlement.id,
+    settlements: entries.length,
+    transaction: transaction.hash,
+    nonce: transaction.nonce,
     answer: outcome.message,
   };
   if (outcome.kind === "unknown") {
@@ -109,31 +121,41 @@ async function handleUntaken(
       { event: "transaction-unanswered", ...facts },
       "the node did not say whether it took a transaction; it will be sent again",
     );
-    return false;
+    return [];
   }
   if (outcome.kind === "nonce_taken" && replaced === undefined) {
     log.warn(
       { event: "transaction-nonce-taken", ...facts },
       "another transaction has this nonce; signing again with the next one",
     );
-    return entry.attempts.length <= foreignNoncesMax;
+    return entries.every(({ attempts }) => attempts.length <= foreignNoncesMax) ? [{ entries, replaced }] : [];
   }
   log.warn({ event: "transaction-refused", ...facts }, "the node refused a transaction");
-  await ledger.withdraw(attempt);
-  entry.attempts = entry.attempts.filter(({ hash }) => hash !== attempt.hash);
-  entry.pricedAtMs = pricedBeforeMs;
-  if (replaced === undefined) nonces.release(attempt.nonce);
-  if (entry.attempts.length === 0) {
-    book.end(entry, new ChainError("refused", `the node refused the settlement: ${outcome.message}`));
+  await ledger.withdraw(transaction);
+  for (const entry of entries) {
+    entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
+    entry.pricedAtMs = pricedBeforeMs;
   }
-  return false;
+  if (replaced === undefined) nonces.release(transaction.nonce);
+  const unsent = entries.filter(({ attempts }) => attempts.length === 0);
+  if (unsent.length < 2) {
+    for (const entry of unsent)
+      book.end(entry, new ChainError("refused", `the node refused the settlement: ${outcome.message}`));
+    return [];
+  }
+  return unsent.map((entry) => {
+    entry.alone = true;
+    return { entries: [entry], replaced: undefined };
+  });
 }
 
-/** Transaction to create: with its own nonce, or as a replacement of an older one. */
-export type Job = Readonly<{ entry: InFlight; replaced: Attempt | undefined }>;
-
-/** Job with its signed transaction, and the time since which the previous transaction has offered its fee. */
-type SignedJob = Readonly<{ job: Job; attempt: Attempt; pricedBeforeMs: number }>;
+/** Signed transaction of a job, each settlement's part of it, and the time since which the previous transaction has offered its fee. */
+type SignedJob = Pick<Job, "replaced"> &
+  Readonly<{
+    transaction: Attempt;
+    items: readonly Readonly<{ entry: InFlight; attempt: Attempt }>[];
+    pricedBeforeMs: number;
+  }>;
 
 /** Chain and fee limits of the transactions to sign. */
 type SigningOptions = Readonly<{
@@ -158,33 +180,42 @@ function signBatch(
 ): readonly SignedJob[] {
   const limit = computeFeeLimit(options.maxFeePerGasGwei);
   return jobs.flatMap((job): SignedJob[] => {
-    const { entry, replaced } = job;
-    if (entry.abandoned) return [];
-    const before = entry.attempts.at(-1);
+    const { replaced } = job;
+    const entries = job.entries.filter(({ abandoned }) => !abandoned);
+    const [first] = entries;
+    if (first === undefined) return [];
+    const before = first.attempts.at(-1);
     const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
-    const { contract, callData } = entry.settlement;
-    const gas = chooseGasLimit(entry, limits, signer);
-    const transaction = { chainId: options.chainId, nonce, to: contract, data: callData, gas };
-    const signed = signer.sign({ ...transaction, ...fees });
-    const attempt = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
-    return [{ job, attempt, pricedBeforeMs: entry.pricedAtMs }];
+    const size = entries.length;
+    const { contract, callData } = first.settlement;
+    const call = size === 1 ? { to: contract, data: callData } : encodeBatch(entries, { mayFail: true });
+    const gas = chooseGasLimit(first, { size, gas: job.gas }, limits, signer);
+    const signed = signer.sign({ chainId: options.chainId, nonce, ...call, gas, ...fees });
+    const transaction = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
+    const items = entries.map((entry, index) => ({
+      entry,
+      attempt: size === 1 ? transaction : { ...transaction, batch: { index, size } },
+    }));
+    return [{ replaced, transaction, items, pricedBeforeMs: first.pricedAtMs }];
   });
 }
 
 /**
- * Chooses the gas limit of a settlement's next transaction: the previous one's, the max if that ran out, and initially the estimate.
- * Without an estimate, because the payment would now fail, it gets the max, and its diagnosis determines the reason.
+ * Chooses the gas limit of the next transaction of settlements, by the first: of a new batch as estimated, else the previous one's of the
+ * same kind. A single one gets its estimate otherwise, and the max if that ran out or does not exist: the payment would now fail, and its
+ * diagnosis determines the reason.
  */
 function chooseGasLimit(
   { settlement, attempts, lackedGas }: InFlight,
+  { size, gas }: Readonly<{ size: number; gas: bigint | undefined }>,
   limits: GasLimits,
   { readGasLimit }: Pick<TransactionSigner, "readGasLimit">,
 ): bigint {
   const before = attempts.at(-1);
+  if (size > 1 && gas !== undefined) return gas;
   if (lackedGas) return limits.most(settlement);
-  return before === undefined
-    ? (limits.find(settlement.id) ?? limits.most(settlement))
-    : readGasLimit(before.rawTransaction);
+  const isSameKind = before !== undefined && (before.batch === undefined) === (size === 1);
+  return isSameKind ? readGasLimit(before.rawTransaction) : (limits.find(settlement.id) ?? limits.most(settlement));
 }

@@ -14,7 +14,7 @@ function submitterWith(sendBatch: () => Promise<SentBatch>) {
   const submitter = createSubmitter({ batchMax: 8 }, { book, log, sendBatch, onSent: () => (wakes += 1) });
   const entry = book.add(sampleSettlement, [sampleAttempt]);
   const replace = async () => {
-    submitter.replace(entry);
+    submitter.replace([entry]);
     await submitter.idle();
   };
   return { replace, wakes: () => wakes, errors: () => lines.length };

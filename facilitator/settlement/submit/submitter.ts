@@ -1,6 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
-import type { SentBatch, Job } from "./send-batch.ts";
+import type { Job } from "./batch-planner.ts";
+import type { SentBatch } from "./send-batch.ts";
 
 export type SubmitterDependencies = Readonly<{
   book: InFlightBook;
@@ -11,14 +12,14 @@ export type SubmitterDependencies = Readonly<{
 }>;
 
 /**
- * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while a batch is in flight go into the next one,
- * with one journal write and one request.
+ * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while others are being sent go next,
+ * with one journal write and one request, and in one transaction where the chain and their kind allow it.
  */
 export type Submitter = Readonly<{
-  /** Queues a settlement for a new transaction with its own nonce. */
-  submit: (entry: InFlight) => void;
-  /** Queues the replacement of a settlement's newest transaction at the same nonce, with a higher fee. */
-  replace: (entry: InFlight) => void;
+  /** Queues settlements for a new transaction with its own nonce: one, which others may join, or those of an earlier transaction. */
+  submit: (...entries: readonly InFlight[]) => void;
+  /** Queues the replacement of the newest transaction of settlements at the same nonce, with a higher fee. */
+  replace: (entries: readonly InFlight[]) => void;
   /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
@@ -34,24 +35,25 @@ export function createSubmitter(
   let fault: string | undefined;
 
   const send = async (jobs: readonly Job[]): Promise<void> => {
+    const entries = jobs.flatMap((job) => job.entries);
     try {
       const { signed, again } = await sendBatch(jobs);
-      for (const { entry } of jobs) entry.queued = false;
+      for (const entry of entries) entry.queued = false;
       for (const job of again) enqueue(job);
       fault = undefined;
       // Without a transaction there is nothing new to check, and an immediate check would only queue the same jobs again.
       if (signed > 0) onSent();
     } catch (error) {
-      for (const { entry } of jobs) entry.queued = false;
+      for (const entry of entries) entry.queued = false;
       const failure = error instanceof Error ? error : new Error(String(error));
       // A failed replacement is retried at each poll; logging it once is enough.
       if (fault !== failure.message)
         log.error(
-          { event: "settlements-not-sent", err: error, settlements: jobs.length },
+          { event: "settlements-not-sent", err: error, settlements: entries.length },
           "settlements could not be sent",
         );
       fault = failure.message;
-      for (const { entry } of jobs) if (entry.attempts.length === 0) book.end(entry, failure);
+      for (const entry of entries) if (entry.attempts.length === 0) book.end(entry, failure);
     }
   };
 
@@ -61,17 +63,18 @@ export function createSubmitter(
   };
 
   const enqueue = (job: Job): void => {
-    if (job.entry.queued) return;
-    job.entry.queued = true;
-    queue.push(job);
+    const entries = job.entries.filter(({ queued }) => !queued);
+    if (entries.length === 0) return;
+    for (const entry of entries) entry.queued = true;
+    queue.push({ ...job, entries });
     if (isRunning) return;
     isRunning = true;
     running = run();
   };
 
   return {
-    submit: (entry) => enqueue({ entry, replaced: undefined }),
-    replace: (entry) => enqueue({ entry, replaced: entry.attempts.at(-1) }),
+    submit: (...entries) => enqueue({ entries, replaced: undefined }),
+    replace: (entries) => enqueue({ entries, replaced: entries[0]?.attempts.at(-1) }),
     idle: () => running,
   };
 }

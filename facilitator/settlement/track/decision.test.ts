@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Receipt } from "../../chain/chain.ts";
-import { encodeAddressTopic, transferTopic } from "../../chain/token.ts";
-import { encodeInteger } from "#x402/hex.ts";
+import { authorizationUsedTopic, encodeAddressTopic, transferTopic } from "../../chain/token.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
 import { createInFlightBook } from "../in-flight.ts";
@@ -57,6 +57,20 @@ test("success without the transfer is no settlement", () => {
   expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toMatchObject({
     outcome: { state: "failed", reason: "invalid_exact_evm_transfer_event_mismatch", transaction },
   });
+});
+
+test("of a transaction that it shares, only its own use and transfer make a settlement; without them it is looked into", () => {
+  const shared = entry([attempt({ batch: { index: 1, size: 2 } })]);
+  const use = (nonce: Hex) => ({
+    address: settlement.asset,
+    topics: [authorizationUsedTopic, encodeAddressTopic(settlement.payer), nonce],
+    data: "0x" as const,
+  });
+  const [moved] = receipt().logs;
+  if (moved === undefined) throw new Error("no transfer");
+  const of = (nonce: Hex) => seen({ nextNonce: 6, receipt: receipt({ logs: [use(nonce), moved] }) });
+  expect(decide(shared, of(settlement.authorizationNonce), options)).toMatchObject({ outcome: { state: "settled" } });
+  expect(decide(shared, of(`0x${"ee".repeat(32)}`), options)).toEqual({ kind: "diagnose", cause: "reverted" });
 });
 
 test("the older of two transactions may be the one that settled", () => {

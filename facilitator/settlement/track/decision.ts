@@ -2,7 +2,7 @@ import type { Head, Receipt } from "../../chain/chain.ts";
 import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
-import { showsTransfer } from "../../chain/transfer-method.ts";
+import { showsSharedTransfer, showsTransfer } from "../../chain/transfer-method.ts";
 import type { Cause } from "./diagnosis.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
@@ -55,7 +55,7 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
   const receipts = entry.attempts.flatMap(({ hash }) => seen.receipts.get(hash) ?? []);
-  const settled = receipts.find(({ status }) => status === 1);
+  const settled = receipts.find((receipt) => isExecuted(entry, receipt));
   if (settled !== undefined) return finishSuccess(entry, settled, seen, options);
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, seen));
   const reverted = receipts.at(-1);
@@ -75,6 +75,16 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
   const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
   const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
   return isReplaced ? { kind: "replace" } : wait;
+}
+
+/** Returns whether a mined transaction executed the settlement: one that it shares succeeds although single settlements in it fail. */
+export function isExecuted(
+  { settlement, attempts }: Pick<InFlight, "settlement" | "attempts">,
+  receipt: Receipt,
+): boolean {
+  if (receipt.status !== 1) return false;
+  const isShared = attempts.some(({ hash, batch }) => hash === receipt.transactionHash && batch !== undefined);
+  return !isShared || showsSharedTransfer(receipt, settlement);
 }
 
 /** Decides on a diagnosis, unless the last one for the same cause was inconclusive and the next one is not due. */

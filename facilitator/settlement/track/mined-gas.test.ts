@@ -75,3 +75,13 @@ test("its cost is that of each transaction that is in a block, by limit or by us
   expect(computeGasCost(entry, receipts, { chargesGasLimit: true, readGasLimit })).toBe(78_000n * 3n + 200_000n * 5n);
   expect(computeGasCost(entry, receipts, { chargesGasLimit: false, readGasLimit })).toBe(70_000n * 3n + 65_000n * 5n);
 });
+
+test("settlements that share a transaction have parts that add up to its cost", () => {
+  const { entry, receipts } = settle([{ limit: 100_000n, used: 90_000n, price: 7n }]);
+  const parts = [0, 1, 2].map((index) => {
+    const attempts = entry.attempts.map((attempt) => ({ ...attempt, batch: { index, size: 3 } }));
+    return computeGasCost({ attempts }, receipts, { chargesGasLimit: true, readGasLimit });
+  });
+  expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(700_000n);
+  expect(parts).toEqual([233_333n, 233_333n, 233_334n]);
+});

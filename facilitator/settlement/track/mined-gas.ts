@@ -15,8 +15,8 @@ export type MinedGasDependencies = Readonly<{
 type Receipts = ReadonlyMap<Hex, Receipt>;
 
 /**
- * Returns whether a settlement's transactions reverted for lack of gas: one of them used nearly all its gas, none had the max gas of a
- * settlement, and the token would accept the payment now. Each contract in the call chain retains a 64th of the gas from the one that it
+ * Returns whether a settlement's transactions failed for lack of gas: one of them used nearly all its gas or, shared with others, reverted
+ * as a whole; none of its own had the max gas of a settlement; and the token would accept the payment now. Each contract in the call chain retains a 64th of the gas from the one that it
  * calls (EIP-150), so some gas remains when the innermost runs out; and where a chain charges the whole limit, all of it counts as used.
  *
  * @throws {ChainError} when the node can't respond.
@@ -28,13 +28,18 @@ export async function hasLackedGas(
 ): Promise<boolean> {
   const mined = listMined(attempts, receipts).map(({ attempt, receipt }) => {
     const limit = readGasLimit(attempt.rawTransaction);
-    return { hadMost: limit >= gas.most(settlement), isSpent: receipt.gasUsed * 10n >= limit * 9n };
+    const isShared = attempt.batch !== undefined;
+    const isSpent = receipt.gasUsed * 10n >= limit * 9n || (isShared && receipt.status === 0);
+    return { hadMost: !isShared && limit >= gas.most(settlement), isSpent };
   });
   if (mined.some(({ hadMost }) => hadMost) || !mined.some(({ isSpent }) => isSpent)) return false;
   return (await gas.estimate(settlement, chain)).ok;
 }
 
-/** Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges that. */
+/**
+ * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges that. Settlements
+ * that share a transaction have equal parts, which add up to its cost.
+ */
 export function computeGasCost(
   { attempts }: Pick<InFlight, "attempts">,
   receipts: Receipts,
@@ -45,7 +50,10 @@ export function computeGasCost(
 ): bigint {
   return listMined(attempts, receipts).reduce((sum, { attempt, receipt }) => {
     const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;
-    return sum + gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
+    const cost = gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
+    const { index, size } = attempt.batch ?? { index: 0, size: 1 };
+    const partBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
+    return sum + partBefore(index + 1) - partBefore(index);
   }, 0n);
 }
 

@@ -4,13 +4,14 @@ import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
+import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, type Cause } from "./diagnosis.ts";
 import { hasLackedGas } from "./mined-gas.ts";
 import type { InFlight, InFlightBook } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Nonces } from "../submit/nonces.ts";
-import type { Outcome } from "../settlement.ts";
+import type { Attempt, Outcome } from "../settlement.ts";
 import type { Submitter } from "../submit/submitter.ts";
 
 export type TrackerDependencies = Readonly<{
@@ -24,6 +25,8 @@ export type TrackerDependencies = Readonly<{
   signer: Hex;
   monotonicMs: () => number;
   log: Logger;
+  /** Receives tokens whose receipts show which of several payments were executed. */
+  noteUses: (asset: Hex) => void;
   /** Receives outcomes before any other consumer. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
   /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
@@ -86,7 +89,7 @@ async function fetchReceipts(
       return isExpired || attempts.some(({ signer, nonce }) => signer !== seen.signer || nonce < seen.nextNonce);
     })
     .flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
-  const receipts = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
+  const receipts = await Promise.all([...new Set(hashes)].map((hash) => chain.receipt(hash)));
   return new Map(receipts.flatMap((receipt) => (receipt === undefined ? [] : [[receipt.transactionHash, receipt]])));
 }
 
@@ -103,13 +106,19 @@ async function applyDecisions(
 ): Promise<void> {
   const { chain, submitter } = dependencies;
   const outcomes = new Map<InFlight, Outcome>();
-  const later: Promise<void>[] = [];
+  const later: Promise<unknown>[] = [];
+  const resent = new Map<Hex, Attempt>();
+  const together = groupByTransaction(decisions.map(([entry]) => entry));
   for (const [entry, decision] of decisions) {
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
-    if (decision.kind === "replace") submitter.replace(entry);
-    if (decision.kind === "resend") later.push(sendAgain(entry, seen, chain));
+    if (decision.kind === "replace") submitter.replace(together.get(findNewest(entry)?.hash) ?? [entry]);
+    if (decision.kind === "resend") {
+      entry.sentAtMs = seen.nowMs;
+      for (const attempt of entry.attempts) if (isOpen(attempt, seen)) resent.set(attempt.hash, attempt);
+    }
     if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
   }
+  for (const { rawTransaction } of resent.values()) later.push(chain.send(rawTransaction));
   // One may fail while others are in flight; wait for all, because nothing else handles their results.
   const ends = await Promise.allSettled([finish(outcomes, seen, dependencies), ...later]);
   const failure = ends.find((result) => result.status === "rejected");
@@ -131,12 +140,16 @@ async function resolveByDiagnosis(
     );
   entry.diagnosed = { cause, times, againAtMs: seen.nowMs + doubleWait(times, diagnoseAgain) };
   if (cause === "reverted" && (await hasLackedGas(entry, seen.receipts, dependencies))) {
+    const wasShared = findNewest(entry)?.batch !== undefined;
     if (!entry.lackedGas)
       log.warn(
         { event: "settlement-lacked-gas", settlement: entry.settlement.id },
-        "a settlement ran out of gas; sending it again with the most that one may use",
+        wasShared
+          ? "a transaction with several settlements ran out of gas; sending this one alone"
+          : "a settlement ran out of gas; sending it again with the most that one may use",
       );
-    entry.lackedGas = true;
+    if (wasShared) entry.alone = true;
+    else entry.lackedGas = true;
     submitter.submit(entry);
     return;
   }
@@ -148,20 +161,18 @@ async function resolveByDiagnosis(
 async function finish(
   outcomes: ReadonlyMap<InFlight, Outcome>,
   { receipts }: Observation,
-  { ledger, book, onOutcomes, noteMined }: TrackerDependencies,
+  { ledger, book, onOutcomes, noteMined, noteUses }: TrackerDependencies,
 ): Promise<void> {
   if (outcomes.size === 0) return;
   // Before the ledger: after a kill in between, the outcome is found and reported again.
   await onOutcomes?.(outcomes);
   await noteMined?.([...outcomes.keys()], receipts);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
-  for (const [entry, outcome] of outcomes) book.end(entry, outcome);
-}
-
-async function sendAgain(entry: InFlight, seen: Observation, chain: Chain): Promise<void> {
-  entry.sentAtMs = seen.nowMs;
-  const open = entry.attempts.filter((attempt) => isOpen(attempt, seen));
-  await Promise.all(open.map(({ rawTransaction }) => chain.send(rawTransaction)));
+  for (const [entry, outcome] of outcomes) {
+    const receipt = outcome.state === "settled" ? receipts.get(outcome.transaction) : undefined;
+    if (receipt !== undefined && showsSharedTransfer(receipt, entry.settlement)) noteUses(entry.settlement.asset);
+    book.end(entry, outcome);
+  }
 }
 
 /** Returns whether the chain waits for a nonce that none of our transactions has, while ours have later ones. */
@@ -178,11 +189,16 @@ function closeGap(
   { nonces, book, submitter }: Pick<TrackerDependencies, "nonces" | "book" | "submitter">,
 ): void {
   nonces.reset(seen.nextNonce);
-  for (const entry of entries.toSorted((a, b) => findNewestNonce(a) - findNewestNonce(b))) {
-    if (book.get(entry.settlement.id) === entry) submitter.submit(entry);
-  }
+  const ours = entries.filter((entry) => book.get(entry.settlement.id) === entry);
+  const byNonce = ours.toSorted((a, b) => (findNewest(a)?.nonce ?? 0) - (findNewest(b)?.nonce ?? 0));
+  for (const shared of groupByTransaction(byNonce).values()) submitter.submit(...shared);
 }
 
-function findNewestNonce({ attempts }: InFlight): number {
-  return attempts.at(-1)?.nonce ?? 0;
+/** Groups settlements by their newest transaction. */
+function groupByTransaction(entries: readonly InFlight[]): ReadonlyMap<Hex | undefined, readonly InFlight[]> {
+  return Map.groupBy(entries, (entry) => findNewest(entry)?.hash);
+}
+
+function findNewest({ attempts }: InFlight): Attempt | undefined {
+  return attempts.at(-1);
 }

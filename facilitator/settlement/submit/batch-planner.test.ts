@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { createGasLimits } from "../../chain/gas-limits.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { permit2Proxies } from "#x402/permit2.ts";
+import type { Hex } from "#x402/hex.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
+import { sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightBook } from "../in-flight.ts";
+import type { Settlement } from "../settlement.ts";
+import { createBatchPlanner } from "./batch-planner.ts";
+
+const signer: Hex = `0x${"51".repeat(20)}`;
+
+const logsUses = (asset: Hex) => asset === sampleSettlement.asset;
+const contracts = () => new Set([multicall3Address.toLowerCase()]);
+
+/** Plans payments on a chain whose blocks have this gas, and returns which share a transaction, by index, and the estimates' caps. */
+async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_000n) {
+  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
+  const gas = createGasLimits(
+    { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 100 },
+    { signer, monotonicMs: () => 0 },
+  );
+  const caps: number[] = [];
+  const chain = {
+    head: async () => ({ number: 1, timestamp: 0, gasLimit: blockGas }),
+    estimateGas: async ({ gas: cap }: { gas: number }) => {
+      caps.push(cap);
+      return { ok: true, result: "0x186a0" };
+    },
+  } as unknown as Chain;
+  const entries = changes.map((change, index) => {
+    const id: Hex = `0x${String(index).padStart(64, "0")}`;
+    return book.add({ ...sampleSettlement, id, authorizationNonce: id, ...change }, []);
+  });
+  const planned = await createBatchPlanner({ chain, gas, signer, contracts, logsUses })(
+    entries.map((entry) => ({ entries: [entry], replaced: undefined })),
+  );
+  return { groups: planned.map((job) => job.entries.map((entry) => entries.indexOf(entry))), caps };
+}
+
+const byPermit2 = { contract: permit2Proxies.exact } as const;
+
+test("equal payments of one payer share a transaction if receipts tell them apart, as they do not for Permit2", async () => {
+  expect((await plan([{}, {}, {}])).groups).toEqual([[0, 1, 2]]);
+  const other = { ...byPermit2, amount: 20_000n };
+  expect((await plan([byPermit2, other, byPermit2, {}])).groups).toEqual([[0, 1], [2], [3]]);
+});
+
+test("schemes that need the signer as their caller, wallets to create and tokens of unknown logs go alone", async () => {
+  const alone = [
+    { contract: permit2Proxies.upto },
+    { contract: multicall3Address },
+    { asset: signer, contract: signer },
+  ];
+  expect((await plan([...alone, {}, {}])).groups).toEqual([[0], [1], [2], [3, 4]]);
+});
+
+test("a batch asks for a quarter of a block at most; what does not fit goes into the next", async () => {
+  const { groups, caps } = await plan([{}, {}, {}, {}, {}], 1_600_000n);
+  expect(groups).toEqual([[0, 1], [2, 3], [4]]);
+  expect(caps).toEqual([400_000, 400_000]);
+});

@@ -1,0 +1,116 @@
+import { canShareTransaction, looksAlike } from "../../chain/transfer-method.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { transactionGasMax, type GasLimits } from "../../chain/gas-limits.ts";
+import type { Hex } from "#x402/hex.ts";
+import {
+  decodeMulticallResult,
+  encodeMulticall,
+  multicall3Address,
+  type ContractCall,
+} from "#x402/wallet-signature.ts";
+import type { InFlight } from "../in-flight.ts";
+import type { Attempt } from "../settlement.ts";
+
+/** Transaction to create for one or more settlements: with its own nonce, or as a replacement of an older one. */
+export type Job = Readonly<{
+  entries: readonly InFlight[];
+  replaced: Attempt | undefined;
+  /** Gas limit of a new batch. */
+  gas?: bigint | undefined;
+}>;
+
+export type BatchPlannerDependencies = Readonly<{
+  chain: Chain;
+  gas: GasLimits;
+  signer: Hex;
+  /** Canonical contracts that the chain has, by lowercase address. */
+  contracts: () => ReadonlySet<string>;
+  /** Returns whether receipts show which of several payments in a token were executed. */
+  logsUses: (asset: Hex) => boolean;
+}>;
+
+/** Share of a block that one transaction may ask for, so that it is not left out of fuller blocks: one in four. */
+const blockShare = 4n;
+/** Max call data of a transaction in bytes; geth's pool accepts 128 KiB in all. */
+const callBytesMax = 96 * 1_024;
+
+/**
+ * Creates the function that lets waiting payments share transactions: as many as fit the gas of one. A payment that was sent before, or
+ * shared a transaction that failed, keeps its own. Whatever would fail in its batch now is taken out of it.
+ *
+ * @throws {ChainError} from the function when the node can't respond.
+ */
+export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: BatchPlannerDependencies) {
+  /** Returns the gas limit of a batch all of whose payments succeed now: estimates can't see a failure that the batch tolerates. */
+  const estimate = (entries: readonly InFlight[], gasMax: bigint) =>
+    gas.estimateBatch(encodeBatch(entries, { mayFail: false }), gasMax, chain);
+
+  const size = async ({ entries, gas: needed }: Batch, gasMax: bigint): Promise<readonly Job[]> => {
+    if (entries.length === 1) return entries.map(toAlone);
+    const limit = await estimate(entries, gasMax);
+    if (limit !== undefined) return [{ entries, replaced: undefined, gas: limit }];
+    const call = { from: signer, ...encodeBatch(entries, { mayFail: true }), gas: Number(needed) };
+    const answer = await chain.simulate(call);
+    const successes = answer.ok ? decodeMulticallResult(answer.result as Hex) : [];
+    const good = entries.filter((_, index) => successes[index]);
+    const left = good.length < 2 ? undefined : await estimate(good, gasMax);
+    if (left === undefined) return entries.map(toAlone);
+    const bad = entries.filter((_, index) => successes[index] !== true);
+    return [{ entries: good, replaced: undefined, gas: left }, ...bad.map(toAlone)];
+  };
+
+  const isFree = ({ entries: [entry, ...others], replaced }: Job) =>
+    entry !== undefined &&
+    others.length === 0 &&
+    replaced === undefined &&
+    canJoin(entry) &&
+    logsUses(entry.settlement.asset);
+
+  return async (jobs: readonly Job[]): Promise<readonly Job[]> => {
+    const free = jobs.filter(isFree).flatMap(({ entries }) => entries);
+    const others = jobs.filter((job) => !isFree(job));
+    if (free.length < 2 || !contracts().has(multicall3Address.toLowerCase())) return jobs;
+    const { gasLimit = transactionGasMax } = await chain.head();
+    const share = gasLimit / blockShare;
+    const gasMax = share < transactionGasMax ? share : transactionGasMax;
+    const batches = await Promise.all(packBatches(free, gasMax, gas).map((batch) => size(batch, gasMax)));
+    return [...others, ...batches.flat()];
+  };
+}
+
+function toAlone(entry: InFlight): Job {
+  return { entries: [entry], replaced: undefined };
+}
+
+function canJoin({ settlement, attempts, alone, abandoned }: InFlight): boolean {
+  return attempts.length === 0 && !alone && !abandoned && canShareTransaction(settlement);
+}
+
+type Batch = { entries: InFlight[]; gas: bigint; bytes: number };
+
+/** Distributes payments among batches by their own gas limits; one that does not fit, or looks like another, goes into the next. */
+function packBatches(entries: readonly InFlight[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
+  const batches: Batch[] = [];
+  for (const entry of entries) {
+    const { id, callData } = entry.settlement;
+    const [gas, bytes] = [limits.find(id) ?? limits.most(entry.settlement), callData.length / 2 + 192];
+    const fits = (batch: Batch) =>
+      batch.gas + gas <= gasMax &&
+      batch.bytes + bytes <= callBytesMax &&
+      !batch.entries.some((other) => looksAlike(other.settlement, entry.settlement));
+    const batch = batches.find(fits);
+    if (batch === undefined) batches.push({ entries: [entry], gas, bytes });
+    else {
+      batch.entries.push(entry);
+      batch.gas += gas;
+      batch.bytes += bytes;
+    }
+  }
+  return batches;
+}
+
+/** Encodes the call of a transaction with several payments. One that `mayFail` does not undo the others. */
+export function encodeBatch(entries: readonly InFlight[], { mayFail }: Readonly<{ mayFail: boolean }>): ContractCall {
+  const calls = entries.map(({ settlement: { contract: to, callData: data } }) => ({ to, data, mayFail }));
+  return { to: multicall3Address, data: encodeMulticall(calls) };
+}

@@ -1,0 +1,228 @@
+import {
+  createWalletClient,
+  encodeFunctionData,
+  formatEther,
+  http,
+  parseAbi,
+  parseGwei,
+  parseTransaction,
+  type Hex,
+} from "viem";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { takeSlice } from "../support/run-size.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+/** Makes blocks only when a test says so. */
+let chain: PaymentChain;
+let tap: RpcTap;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+const [signer, payee] = [testAccount(0), testAccount(2).address];
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  tap = resources.use(await startRpcTap(chain.url));
+  ledgers = resources.use(await createLedgerFolder());
+});
+
+afterAll(() => resources.disposeAsync());
+beforeEach(() => tap.rule(() => "forward"));
+
+type Transaction = Readonly<{ hash: Hex; to: Hex; gas: Hex; maxFeePerGas: Hex; input: Hex }>;
+
+/** Lists the signer's transactions in the pool. */
+async function pooled(): Promise<readonly Transaction[]> {
+  const { pending } = await chain.anvil.request<{ pending: Record<string, Record<string, Transaction>> }>(
+    "txpool_content",
+  );
+  return Object.values(pending[signer.address] ?? pending[signer.address.toLowerCase()] ?? {});
+}
+
+const sumGas = (of: readonly Transaction[]) => of.reduce((sum, { gas }) => sum + Number(gas), 0);
+const isShared = ({ to }: Transaction) => BigInt(to) === BigInt(multicall3Address);
+const readNonce = ({ paymentPayload: { payload } }: PaymentBody) =>
+  (payload["authorization"] as { nonce: Hex }).nonce.slice(2);
+
+/** Waits until the pool has all payments. */
+async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Transaction[]> {
+  return until("they are in the pool", generousMs, async () => {
+    const transactions = await pooled();
+    const has = (payment: PaymentBody) => transactions.some(({ input }) => input.includes(readNonce(payment)));
+    return payments.every(has) && transactions;
+  });
+}
+
+/** Makes blocks until the work is done. */
+async function mineUntil<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  void work.finally(() => (isDone = true)).catch(() => undefined);
+  await until("the work is done", generousMs, async () => {
+    await chain.anvil.mine();
+    return isDone;
+  });
+  return work;
+}
+
+/** Starts a facilitator that has settled a payment, and so knows how the token logs. */
+async function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
+  const facilitator = await startFacilitator({
+    rpcUrl: tap.url,
+    token: chain.token,
+    ledgerPath: ledgers.path(ledger),
+    env,
+  });
+  expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body).toMatchObject({ success: true });
+  return facilitator;
+}
+
+const signMany = (count: number) => Promise.all(Array.from({ length: count }, () => signPayment(chain.token)));
+
+const readReceipt = (hash: string | undefined) =>
+  chain.anvil.request<{ effectiveGasPrice: Hex; status: Hex }>("eth_getTransactionReceipt", [hash]);
+
+/** Sends a transaction of a payer that comes before ours. */
+async function sendFirst(from: number, data: Hex): Promise<void> {
+  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(chain.url) });
+  const fees = { maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("80") };
+  await wallet.sendTransaction({ to: chain.token, data, gas: 200_000n, chain: null, ...fees });
+}
+
+/** Cancels a payment's authorization on the chain, as its payer may. */
+async function cancel(from: number, payment: PaymentBody): Promise<void> {
+  const { account, address } = testAccount(from);
+  const message = { authorizer: address, nonce: `0x${readNonce(payment)}` } as const;
+  const signature = await account.signTypedData({
+    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: chain.token },
+    types: {
+      CancelAuthorization: [
+        { name: "authorizer", type: "address" },
+        { name: "nonce", type: "bytes32" },
+      ],
+    },
+    primaryType: "CancelAuthorization",
+    message,
+  });
+  const abi = parseAbi(["function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)"]);
+  await sendFirst(from, encodeFunctionData({ abi, args: [message.authorizer, message.nonce, signature] }));
+}
+
+test("payments that wait share a transaction and its gas limit; one alone waits for nothing", async () => {
+  const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
+  await using facilitator = await start("shared", env);
+  const [before, paidBefore] = [await chain.balanceOf(payee), await readGasPaid(facilitator)];
+  const payments = await signMany(51);
+  const settling = Promise.all(payments.map(facilitator.settle));
+  const transactions = await awaitPool(payments);
+  const shared = transactions.filter(isShared);
+  // One is sent at once, and sometimes another before the rest has come.
+  const alone = transactions.filter((transaction) => !isShared(transaction));
+  expect([alone.length <= 5, shared.length >= 1, shared.length <= 3]).toEqual([true, true, true]);
+  const sharedGas = sumGas(shared) / (payments.length - alone.length);
+  expect(sharedGas / (sumGas(alone) / alone.length)).toBeLessThanOrEqual(0.6);
+
+  const answers = await mineUntil(settling);
+  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect((await chain.balanceOf(payee)) - before).toBe(51n * amount);
+  const costs = await Promise.all(
+    transactions.map(async ({ hash, gas }) => BigInt(gas) * BigInt((await readReceipt(hash)).effectiveGasPrice)),
+  );
+  const cost = Number(formatEther(costs.reduce((sum, each) => sum + each, 0n)));
+  expect((await readGasPaid(facilitator)) - paidBefore).toBeCloseTo(cost, 14);
+});
+
+async function readGasPaid({ operationsUrl }: RunningFacilitator): Promise<number> {
+  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
+  return Number(
+    new RegExp(`^gatehouse_facilitator_gas_paid_native_total\\{payee="${payee.toLowerCase()}"\\} (.*)$`, "m").exec(
+      metrics,
+    )?.[1],
+  );
+}
+
+test("a payment that its payer cancels meanwhile fails alone, by name", async () => {
+  await using facilitator = await start("poisoned");
+  const good = await signMany(6);
+  const bad = await signPayment(chain.token, { payer: testAccount(5) });
+  const before = await chain.balanceOf(payee);
+  const settling = Promise.all([...good, bad].map(facilitator.settle));
+  await awaitPool([...good, bad]);
+  await cancel(5, bad);
+
+  const answers = await mineUntil(settling);
+  expect(answers.map(({ body }) => body.success)).toEqual([...good.map(() => true), false]);
+  expect(answers.at(-1)?.body).toMatchObject({ errorReason: "invalid_exact_evm_nonce_already_used" });
+  expect((await chain.balanceOf(payee)) - before).toBe(6n * amount);
+});
+
+test("a batch that no block takes is replaced by the same calls at a higher fee", async () => {
+  await using facilitator = await start("replaced", { GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "300" });
+  const lost: Hex[] = [];
+  tap.rule((calls) => {
+    const raw = calls
+      .filter(({ method }) => method === "eth_sendRawTransaction")
+      .map(({ params }) => params[0] as Hex)
+      .find((each) => each.includes(multicall3Address.slice(2).toLowerCase()));
+    if (raw === undefined || lost.length > 0) return "forward";
+    lost.push(raw);
+    return { status: 502, body: "bad gateway" };
+  });
+  const payments = await signMany(6);
+  const settling = Promise.all(payments.map(facilitator.settle));
+  const [raw] = await until("the batch was sent", generousMs, () => lost.length > 0 && lost);
+  const first = parseTransaction(raw ?? "0x");
+  // The payment sent alone comes before the batch.
+  await chain.anvil.mine();
+  const second = await until("another took its place", generousMs, async () =>
+    (await pooled()).find(({ maxFeePerGas }) => BigInt(maxFeePerGas) > (first.maxFeePerGas ?? 0n)),
+  );
+  expect(second.input).toBe(first.data);
+  const answers = await mineUntil(settling);
+  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+});
+
+test("a batch that runs out of gas is split, and each payment in it charged once", async () => {
+  await using facilitator = await start("short");
+  let isOver = false;
+  const payments = await signMany(6);
+  tap.rule((calls) => {
+    const [call, ...others] = calls;
+    const to = (call?.params[0] as { to?: Hex } | undefined)?.to;
+    if (isOver || call?.method !== "eth_estimateGas" || others.length > 0 || to !== multicall3Address) return "forward";
+    isOver = true;
+    return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: 0, result: "0x20000" }) };
+  });
+  const before = await chain.balanceOf(payee);
+  const answers = await mineUntil(Promise.all(payments.map(facilitator.settle)));
+  expect(isOver).toBe(true);
+  expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
+  expect((await chain.balanceOf(payee)) - before).toBe(6n * amount);
+});
+
+test.each(takeSlice([1, 2, 3], 3))(
+  "a batch whose block was reorganised away, %i deep, settles once in the new chain",
+  async (depth) => {
+    const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
+    await using facilitator = await start(`reorganised-${depth}`, env);
+    const before = await chain.balanceOf(payee);
+    const payments = await signMany(5);
+    const settling = Promise.all(payments.map(facilitator.settle));
+    expect((await awaitPool(payments)).some(isShared)).toBe(true);
+    for (let block = 0; block < depth; block += 1) await chain.anvil.mine();
+    await chain.anvil.request("anvil_reorg", [depth, []]);
+
+    const more = await signMany(3);
+    const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(facilitator.settle))]));
+    expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
+    for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
+    expect((await chain.balanceOf(payee)) - before).toBe(8n * amount);
+  },
+);
