@@ -1,6 +1,7 @@
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { Pause } from "#daemon/time.ts";
+import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Chain } from "../chain/chain.ts";
 import { createFeeQuotes } from "../chain/fees.ts";
@@ -60,6 +61,10 @@ export async function refundPayment(
   if (settlement === undefined)
     throw new RefundError(
       `the ledger has no settled payment ${request.payment}; "gatehouse ledger export" lists them.`,
+    );
+  if (readChannelCall(settlement) !== undefined)
+    throw new RefundError(
+      `${request.payment} belongs to a channel (batch-settlement), and is not the seller's to send back; the channel's seller refunds the channel.`,
     );
   const signer = createTransactionSigner(request.key);
   if (signer.address.toLowerCase() !== settlement.payTo.toLowerCase())

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -29,7 +30,9 @@ import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import { runGatehouse } from "../support/run-command.ts";
 import {
+  buildFacilitatorEnvironment,
   createLedgerFolder,
   startFacilitator,
   type RunningFacilitator,
@@ -303,7 +306,7 @@ test("a deposit by Permit2 opens a channel of a plain token", async () => {
   });
 });
 
-test("a claim survives kill -9 and is made once, and who sends it again learns its transaction", async () => {
+test("a claim survives kill -9 and is made once; the ledger agrees with the chain, and no deposit is refunded as a payment", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   await using ledgers = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
@@ -328,6 +331,16 @@ test("a claim survives kill -9 and is made once, and who sends it again learns i
   expect(settled).toMatchObject({ success: true, transaction: expect.stringMatching(/^0x/) });
   expect((await second.settle(killed)).body).toEqual(settled);
   expect(await count("pending"), "one transaction").toBe(mined + 1);
+  await second[Symbol.asyncDispose]();
+  const books = buildFacilitatorEnvironment(place);
+  const { status, stdout } = await runGatehouse(["ledger", "export"], books);
+  expect([status, stdout.match(/,settled,.*,agrees,/g)?.length]).toEqual([0, 2]);
+  const keyFile = ledgers.path("payee.key");
+  await writeFile(keyFile, testAccount(2).privateKey.slice(2));
+  const paid = stdout.match(/eip155:1672\|[^,]*/g) ?? [];
+  expect(paid).toHaveLength(2);
+  const refund = await runGatehouse(["refund", paid[0] ?? "", "--key-file", keyFile, "--yes"], books);
+  expect([refund.status, refund.stderr]).toEqual([1, expect.stringContaining("belongs to a channel")]);
 });
 
 /** Requirements that the published seller sends with its own calls. */
