@@ -21,6 +21,7 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
+import { createSuspensions } from "./payment/suspensions.ts";
 import { createMinAmounts } from "./schemes/min-amount.ts";
 import { createPaymentChecks } from "./schemes/payment-checks.ts";
 import { createOperations, type Operations } from "./schemes/operations.ts";
@@ -135,11 +136,12 @@ export async function createFacilitator(
   const limits = { entriesMax: settlement.inFlightMax };
   const gas = createGasLimits({ ...settlement, ...limits }, { signer: signer.address, monotonicMs });
   const chainAt = (place: CallLocation) => createChain({ rpc, place });
-  const checks = createPaymentChecks(limits, { chainAt, gas, shortage, clock, monotonicMs });
+  const suspensions = createSuspensions({ monotonicMs, log });
+  const checks = createPaymentChecks(limits, { chainAt, gas, shortage, suspensions, clock, monotonicMs });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const noteMinedIn = createGasMeter(chainOptions, { payees, sellers: options.sellers ?? [], metrics, signer });
   const callers = { check: checks.checkAgain, contracts, signal, log, audit };
-  const engineParts = { chain, fees, gas, signer, noteMinedIn, ...callers };
+  const engineParts = { chain, fees, gas, signer, noteMinedIn, suspensions, ...callers };
   const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
     await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),

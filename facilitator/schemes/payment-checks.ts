@@ -10,6 +10,7 @@ import { readCover, refuseUncovered } from "../chain/transfer-method.ts";
 import { createWalletCheck, type WalletCheck } from "../chain/wallet-check.ts";
 import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { createReservations } from "../payment/reservations.ts";
+import type { Suspensions } from "../payment/suspensions.ts";
 import { checkOnChain } from "./chain-check.ts";
 
 /** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
@@ -34,6 +35,7 @@ export type PaymentCheckDependencies = Readonly<{
   gas: GasLimits;
   /** Returns why the signer can't pay for a settlement; undefined if it can. */
   shortage: () => string | undefined;
+  suspensions: Pick<Suspensions, "refuse">;
   clock: () => number;
   monotonicMs: () => number;
 }>;
@@ -41,7 +43,7 @@ export type PaymentCheckDependencies = Readonly<{
 /** Creates the checks, which remember at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
-  { chainAt, gas, shortage, clock, monotonicMs }: PaymentCheckDependencies,
+  { chainAt, gas, shortage, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
 ): PaymentChecks {
   const recent = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
@@ -53,12 +55,13 @@ export function createPaymentChecks(
       // A payment reported as valid will be settled.
       const why = shortage();
       if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
-      return checkOnChain(payment, { chain: chainFor(caller), gas });
+      return suspensions.refuse(payment) ?? checkOnChain(payment, { chain: chainFor(caller), gas });
     },
-    checkAgain: async (payment) =>
-      recent.acquireGood(payment)
-        ? undefined
-        : checkOnChain(payment, { chain: chainAt({ line: "settling", caller: "" }), gas }),
+    checkAgain: async (payment) => {
+      const refusal = suspensions.refuse(payment);
+      if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
+      return checkOnChain(payment, { chain: chainAt({ line: "settling", caller: "" }), gas });
+    },
     checkWallet: (payment, caller) => askWallet(payment, chainFor(caller)),
     reserve: async (payment, caller) => {
       if (payment.reserved === undefined) return undefined;

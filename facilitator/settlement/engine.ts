@@ -9,6 +9,7 @@ import type { Pause } from "#daemon/time.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
+import type { Suspensions } from "../payment/suspensions.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
 import type { TrackerDependencies } from "./track/tracker.ts";
@@ -37,6 +38,7 @@ export type EngineDependencies = Readonly<{
   log: Logger;
   /** Canonical contracts that the chain has, by lowercase address. */
   contracts: () => ReadonlySet<string>;
+  suspensions: Suspensions;
   audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;

@@ -8,6 +8,7 @@ import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { namePayment } from "#x402/scheme.ts";
+import type { Suspensions } from "../payment/suspensions.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -36,6 +37,7 @@ export type SettlingDependencies = Readonly<{
   log: Logger;
   /** Canonical contracts that the chain has, by lowercase address. */
   contracts: () => ReadonlySet<string>;
+  suspensions: Suspensions;
   audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
 }>;

@@ -4,6 +4,7 @@ import { reason } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
+import { createSuspensions } from "../payment/suspensions.ts";
 import type { Engine } from "../settlement/engine.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
 import type { Settlement } from "../settlement/settlement.ts";
@@ -92,6 +93,7 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
     random: scheduler.random,
     signal: stopping.signal,
     log: shared.log,
+    suspensions: createSuspensions({ monotonicMs: scheduler.nowMs, log: shared.log }),
     contracts: () => new Set([multicall3Address.toLowerCase()]),
   });
   return {

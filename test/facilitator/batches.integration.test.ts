@@ -148,7 +148,7 @@ async function readGasPaid({ operationsUrl }: RunningFacilitator): Promise<numbe
   );
 }
 
-test("a payment that its payer cancels meanwhile fails alone, by name", async () => {
+test("a payment that its payer cancels meanwhile fails alone, by name, and its payer is rejected for a while", async () => {
   await using facilitator = await start("poisoned");
   const good = await signMany(6);
   const bad = await signPayment(chain.token, { payer: testAccount(5) });
@@ -160,6 +160,12 @@ test("a payment that its payer cancels meanwhile fails alone, by name", async ()
   const answers = await mineUntil(settling);
   expect(answers.map(({ body }) => body.success)).toEqual([...good.map(() => true), false]);
   expect(answers.at(-1)?.body).toMatchObject({ errorReason: "invalid_exact_evm_nonce_already_used" });
+  const next = await signPayment(chain.token, { payer: testAccount(5) });
+  expect((await facilitator.verify(next)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_transaction_failed",
+    invalidMessage: expect.stringMatching(/^the payer 0x[0-9a-f]{40} cancelled a payment/),
+  });
   expect((await chain.balanceOf(payee)) - before).toBe(6n * amount);
 });
 

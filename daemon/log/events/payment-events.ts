@@ -121,6 +121,12 @@ export const paymentEvents = {
       "A transaction ran out of the gas that was estimated for it; it is sent once more, with the most that one may use.",
     act: "If it comes often, raise `settlement.gasMarginPercent`.",
   },
+  "payments-suspended": {
+    level: "warn",
+    means:
+      "A transaction failed that the chain had accepted in a simulation, so it cost gas for nothing: payments of the token, or of the payer, are rejected for one minute, and twice as long after each further failure.",
+    act: "If it is a token, remove it from `assets`, unless its operator can explain it.",
+  },
   "transaction-unanswered": {
     level: "warn",
     means: "The node did not say whether it took a transaction; it is sent again.",

@@ -100,7 +100,7 @@ type IntakeDependencies = LeaderTermDependencies &
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
-  const { requests, settling, onFault, over, log } = dependencies;
+  const { requests, settling, suspensions, onFault, over, log } = dependencies;
   const { book, funds, submitter } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
   const pause = createWakeablePause(dependencies.pause);
@@ -119,7 +119,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   const submitCovered = async (entry: InFlight): Promise<void> => {
     using spending = funds.open(entry.settlement);
     try {
-      const refusal = await spending.reserve(entry.ended);
+      const refusal = suspensions.refuse(entry.settlement) ?? (await spending.reserve(entry.ended));
       if (over.aborted) return;
       if (refusal === undefined) submitter.submit(entry);
       else book.end(entry, new ChainError("refused", refusal.message));

@@ -1,14 +1,21 @@
+import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { reason } from "#x402/reason.ts";
-import type { Chain } from "../../chain/chain.ts";
-import { findForeignSettlement, isNonceUsed } from "../../chain/transfer-method.ts";
+import type { Chain, Head } from "../../chain/chain.ts";
+import type { GasLimits } from "../../chain/gas-limits.ts";
+import { findForeignSettlement, isNonceUsed, readCover } from "../../chain/transfer-method.ts";
+import type { Culprit } from "../../payment/suspensions.ts";
 import type { InFlight } from "../in-flight.ts";
-import type { Outcome } from "../settlement.ts";
+import type { Outcome, Settlement } from "../settlement.ts";
 
 /** Cause for diagnosing a settlement; see `Decision`. */
 export type Cause = "reverted" | "lost" | "expired";
 
-/** Result of a diagnosis: the outcome, a decision to send again, or inconclusive. */
-export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "send_anew" } | { kind: "uncertain" }>;
+/** Result of a diagnosis: the outcome, with who made a transaction fail; a decision to send again; or inconclusive. */
+export type Finding = Readonly<
+  { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
+>;
+
+type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /**
  * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit most signed payments, so a
@@ -19,25 +26,53 @@ export type Finding = Readonly<{ kind: "outcome"; outcome: Outcome } | { kind: "
 export async function diagnose(
   { settlement, attempts }: InFlight,
   cause: Cause,
-  headNumber: number,
-  { chain }: Readonly<{ chain: Chain }>,
+  head: Head,
+  dependencies: DiagnosisDependencies,
 ): Promise<Finding> {
+  const { chain } = dependencies;
   const newest = attempts.at(-1);
   if (newest === undefined) return { kind: "uncertain" };
   const isUsed = await isNonceUsed(settlement, chain);
-  const buildFailure = (code: Extract<Outcome, { state: "failed" }>["reason"], message: string): Finding => ({
+  const buildFailure = (
+    code: Extract<Outcome, { state: "failed" }>["reason"],
+    message: string,
+    culprit?: Culprit,
+  ): Finding => ({
     kind: "outcome",
     outcome: { state: "failed", transaction: newest.hash, reason: code, message },
+    culprit,
   });
   if (!isUsed) {
     if (cause === "lost") return { kind: "send_anew" };
     if (cause === "expired")
       return buildFailure(reason.validBefore, "the authorization ended before a block took the settlement.");
-    return buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.");
+    const culprit = await findCulprit(settlement, head, dependencies);
+    return buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit);
   }
-  const transaction = await findForeignSettlement(settlement, headNumber, chain);
+  const transaction = await findForeignSettlement(settlement, head.number, chain);
   const { amount } = settlement;
   if (transaction !== undefined) return { kind: "outcome", outcome: { state: "settled", transaction, amount } };
   if (cause === "lost") return { kind: "uncertain" };
-  return buildFailure(reason.nonceUsed, "the authorization was used or cancelled by another transaction.");
+  const message = "the authorization was used or cancelled by another transaction.";
+  return buildFailure(reason.nonceUsed, message, cause === "reverted" ? "payer" : undefined);
+}
+
+/**
+ * Returns who made a transaction fail whose payment the chain had accepted: the payer who can't pay any more, or who has code that may be
+ * asked for the signature; the token if it accepts the payment again. Nobody if the authorization ended before, or for a call of the
+ * channels, which the payer does not make.
+ */
+async function findCulprit(
+  settlement: Settlement,
+  head: Head,
+  { chain, gas }: DiagnosisDependencies,
+): Promise<Culprit | undefined> {
+  const isOfChannel = readChannelCall(settlement) !== undefined;
+  if (isOfChannel || BigInt(head.timestamp) >= settlement.validBefore) return undefined;
+  const [{ held }, code, answer] = await Promise.all([
+    readCover(settlement, chain),
+    chain.code(settlement.payer),
+    gas.estimate(settlement, chain),
+  ]);
+  return held >= settlement.amount && code === "0x" && answer.ok ? "token" : "payer";
 }

@@ -4,6 +4,8 @@ import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
+import { reason } from "#x402/reason.ts";
+import type { Suspensions } from "../../payment/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, type Cause } from "./diagnosis.ts";
@@ -27,6 +29,7 @@ export type TrackerDependencies = Readonly<{
   log: Logger;
   /** Receives tokens whose receipts show which of several payments were executed. */
   noteUses: (asset: Hex) => void;
+  suspensions: Pick<Suspensions, "add" | "end">;
   /** Receives outcomes before any other consumer. */
   onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
   /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
@@ -131,7 +134,7 @@ async function resolveByDiagnosis(
   seen: Observation,
   dependencies: TrackerDependencies,
 ): Promise<void> {
-  const { chain, submitter, log } = dependencies;
+  const { submitter, log } = dependencies;
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
   if (times === 1)
     log.warn(
@@ -153,15 +156,18 @@ async function resolveByDiagnosis(
     submitter.submit(entry);
     return;
   }
-  const finding = await diagnose(entry, cause, seen.head.number, { chain });
-  if (finding.kind === "outcome") await finish(new Map([[entry, finding.outcome]]), seen, dependencies);
+  const finding = await diagnose(entry, cause, seen.head, dependencies);
+  if (finding.kind === "outcome") {
+    await finish(new Map([[entry, finding.outcome]]), seen, dependencies);
+    if (finding.culprit !== undefined) dependencies.suspensions.add(finding.culprit, entry.settlement);
+  }
   if (finding.kind === "send_anew") submitter.submit(entry);
 }
 
 async function finish(
   outcomes: ReadonlyMap<InFlight, Outcome>,
   { receipts }: Observation,
-  { ledger, book, onOutcomes, noteMined, noteUses }: TrackerDependencies,
+  { ledger, book, onOutcomes, noteMined, noteUses, suspensions }: TrackerDependencies,
 ): Promise<void> {
   if (outcomes.size === 0) return;
   // Before the ledger: after a kill in between, the outcome is found and reported again.
@@ -169,8 +175,12 @@ async function finish(
   await noteMined?.([...outcomes.keys()], receipts);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) {
-    const receipt = outcome.state === "settled" ? receipts.get(outcome.transaction) : undefined;
-    if (receipt !== undefined && showsSharedTransfer(receipt, entry.settlement)) noteUses(entry.settlement.asset);
+    const { settlement } = entry;
+    const isSettled = outcome.state === "settled";
+    if (isSettled) suspensions.end(settlement);
+    else if (outcome.reason === reason.transferEvent) suspensions.add("token", settlement);
+    const receipt = isSettled ? receipts.get(outcome.transaction) : undefined;
+    if (receipt !== undefined && showsSharedTransfer(receipt, settlement)) noteUses(settlement.asset);
     book.end(entry, outcome);
   }
 }

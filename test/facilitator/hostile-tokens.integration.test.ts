@@ -1,0 +1,152 @@
+import {
+  createPublicClient,
+  createWalletClient,
+  encodeFunctionData,
+  http,
+  parseAbi,
+  type Address,
+  type Hex,
+} from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { compileToken } from "#devnet/contracts/compiler.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+
+/** A token that accepts every payment in a simulation, and in a block does what its mode says; 0 logs the transfer. */
+const source = `// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+contract Token {
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    uint256 public mode;
+
+    function setMode(uint256 next) external { mode = next; }
+    function balanceOf(address) external pure returns (uint256) { return type(uint256).max; }
+    function authorizationState(address, bytes32) external pure returns (bool) { return false; }
+
+    function transferWithAuthorization(
+        address from, address to, uint256 value, uint256, uint256, bytes32 nonce, uint8, bytes32, bytes32
+    ) external returns (bool) {
+        uint256 acts = tx.gasprice == 0 ? 0 : mode;
+        if (acts == 1) revert("not today");
+        if (acts == 2) assembly { invalid() }
+        if (acts == 3) return false;
+        if (acts == 5) {
+            (bool ok,) = address(this).call(msg.data);
+            return ok;
+        }
+        emit AuthorizationUsed(from, nonce);
+        emit Transfer(from, to, acts == 4 ? value / 2 : value);
+        return true;
+    }
+}
+`;
+
+const kinds = [
+  "reverts",
+  "burns all gas",
+  "returns false and moves nothing",
+  "logs another amount",
+  "calls itself again",
+];
+const gasLimit = 200_000n;
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let tokens: readonly Address[];
+let facilitator: RunningFacilitator;
+const signer = testAccount(0).address;
+
+const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 20 });
+
+async function send(request: Readonly<{ to?: Address; data: Hex }>) {
+  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(chain.url) });
+  const hash = await wallet.sendTransaction({ ...request, gas: 2_000_000n, chain: null });
+  return connect().waitForTransactionReceipt({ hash });
+}
+
+const setMode = (to: Address, mode: number) =>
+  send({ to, data: encodeFunctionData({ abi: parseAbi(["function setMode(uint256 next)"]), args: [BigInt(mode)] }) });
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain());
+  const data = compileToken(source).bytecode as Hex;
+  const deployed: Address[] = [];
+  for (const _ of [...kinds, "accepts"]) deployed.push((await send({ data })).contractAddress as Address);
+  tokens = deployed;
+  const assets = [chain.token, ...tokens].map((address) => ({ address, name: "USDC", version: "2" }));
+  const ledgers = resources.use(await createLedgerFolder());
+  facilitator = resources.use(
+    await startFacilitator({
+      rpcUrl: chain.url,
+      token: chain.token,
+      ledgerPath: ledgers.path("hostile"),
+      env: { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) },
+    }),
+  );
+});
+afterAll(() => resources.disposeAsync());
+
+/** Sums the gas limits of the signer's transactions since a nonce. */
+async function sumGasSince(nonce: number): Promise<bigint> {
+  const latest = await connect().getBlockNumber();
+  const blocks = await Promise.all(
+    Array.from({ length: Number(latest) + 1 }, (_, number) =>
+      connect().getBlock({ blockNumber: BigInt(number), includeTransactions: true }),
+    ),
+  );
+  const own = blocks
+    .flatMap(({ transactions }) => transactions)
+    .filter((sent) => BigInt(sent.from) === BigInt(signer) && sent.nonce >= nonce);
+  return own.reduce((sum, { gas }) => sum + gas, 0n);
+}
+
+const nextNonce = () => connect().getTransactionCount({ address: signer });
+
+test.each(kinds.map((kind, at) => [kind, at] as const))(
+  "a token that %s after a good simulation costs the cap once, and is then rejected for a while; its payer is not",
+  async (_, at) => {
+    const token = tokens[at] as Address;
+    await setMode(token, at + 1);
+    const from = await nextNonce();
+    const { body } = await facilitator.settle(await signPayment(token));
+    expect(body.success).toBe(false);
+    expect(body.errorReason).toMatch(/^invalid_exact_evm_(transaction_failed|transfer_event_mismatch)$/);
+    // Out of gas, a settlement is sent once more with the max.
+    expect(await sumGasSince(from)).toBeLessThan(gasLimit + 100_000n);
+
+    const then = await nextNonce();
+    const payer = testAccount(3);
+    for (const refused of [await signPayment(token, { payer }), await signPayment(token)]) {
+      expect((await facilitator.verify(refused)).body).toMatchObject({
+        isValid: false,
+        invalidReason: "invalid_exact_evm_transaction_failed",
+        invalidMessage: expect.stringContaining(`the token ${token.toLowerCase()} failed a transfer`),
+      });
+      expect((await facilitator.settle(refused)).body).toMatchObject({ success: false });
+    }
+    expect(await nextNonce()).toBe(then);
+    expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+  },
+);
+
+test("a token that turned and burns all gas in a batch leaves the others in it paid, once each", async () => {
+  const token = tokens.at(-1) as Address;
+  expect((await facilitator.settle(await signPayment(token))).body).toMatchObject({ success: true });
+  await setMode(token, 2);
+  const good = await Promise.all(Array.from({ length: 6 }, () => signPayment(chain.token)));
+  const bad = await signPayment(token, { payer: testAccount(3) });
+  const [from, before] = [await nextNonce(), await chain.balanceOf(testAccount(2).address)];
+  const settling = [...good.slice(0, 3), bad, ...good.slice(3)].map(facilitator.settle);
+  const successes = (await Promise.all(settling)).map(({ body }) => body.success);
+  expect(successes).toEqual([true, true, true, false, true, true, true]);
+  expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(6n * amount);
+  // What the good ones need, the batch that was burnt, and the bad one's own two transactions.
+  expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
+});
