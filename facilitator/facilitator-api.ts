@@ -19,7 +19,7 @@ const paymentRequest = z.object({
       accepted: requirements,
       payload: z
         .record(z.string(), z.unknown())
-        .describe("Of the scheme: for exact, signature and authorization (EIP-3009)"),
+        .describe("Of the scheme: signature, and authorization (EIP-3009) or permit2Authorization (Permit2)"),
     })
     .describe("What the client sent in PAYMENT-SIGNATURE, decoded"),
   paymentRequirements: requirements.describe("What the seller requests"),
@@ -35,6 +35,7 @@ const verdict = z.object({
 const settlement = z.object({
   success: z.boolean(),
   transaction: z.string().describe("Hash; empty where none was sent"),
+  amount: z.string().optional().describe("For upto, the amount charged, in the token's smallest units"),
   network: z.string(),
   payer: z.string().optional(),
   errorReason: z.string().optional(),
@@ -90,7 +91,14 @@ const operations: readonly ApiOperation[] = [
       200: {
         description: "Schemes, networks, and who submits",
         body: z.object({
-          kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network: z.string() })),
+          kinds: z.array(
+            z.object({
+              x402Version: z.literal(2),
+              scheme: z.string(),
+              network: z.string(),
+              extra: z.record(z.string(), z.unknown()).optional().describe("For upto, facilitatorAddress"),
+            }),
+          ),
           assets: z
             .array(z.object({ address: z.string(), decimals: z.number().optional() }))
             .describe("Tokens that are settled"),

@@ -65,13 +65,13 @@ export function judgePermit2(
   const digest = computePermitDigest(permit, Number(network.split(":")[1]));
   const call = signCall({ payer, digest, signature: payment.signature, encodeCall }, { isSigned, contracts });
   if (isRefusal(call)) return { ...call, reason: reason.permit2Signature };
-  if (scheme === "upto" && call.contract !== proxy) {
-    const message =
-      "a wallet that does not exist yet can't pay by upto, whose proxy must be called by the facilitator itself.";
+  if (call.contract !== proxy) {
+    const message = "a wallet that does not exist yet (ERC-6492) can't have approved Permit2; create it first.";
     return { reason: reason.permit2Signature, message };
   }
   const authorization = { validAfter, validBefore, nonce: `0x${nonce.toString(16).padStart(64, "0")}` as Hex };
-  return { ...call, asset: terms.asset.address, payer, payTo, amount, authorization };
+  const max = scheme === "upto" ? permit.amount : undefined;
+  return { ...call, asset: terms.asset.address, payer, payTo, amount, max, authorization };
 }
 
 /** Parses the numbers of a well-formed payment. */

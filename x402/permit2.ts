@@ -136,3 +136,17 @@ const approving = new Set([settleExactWithPermit, settleUptoWithPermit].map((ite
 export function approvesPermit2(callData: Hex): boolean {
   return approving.has(callData.slice(0, 10) as Hex);
 }
+
+const exactSelectors = [settleExact, settleExactWithPermit].map((item) => AbiFunction.getSelector(item));
+
+/** Words of an approval, which come before the permit, and of a permit with its owner and witness, all of fixed size. */
+const approvalWords = 5;
+const termWords = 7;
+
+/** Reads the signed terms from a call of the proxy of `exact`, in lower case; undefined for any other call. */
+export function readSettleTerms(callData: Hex): string | undefined {
+  const call = exactSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
+  if (call === -1) return undefined;
+  const start = 10 + call * approvalWords * 64;
+  return callData.slice(start, start + termWords * 64).toLowerCase();
+}

@@ -140,6 +140,8 @@ export type Transfers = Readonly<{
   clock(): number;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
   settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
+  /** Ends a payment of which nothing was used, without a transaction; one that was settled before keeps its outcome. */
+  settleNothing(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 
 /** Payment already parsed by this process, so that no other part parses it again. */

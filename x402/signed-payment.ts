@@ -29,8 +29,8 @@ export type SignedPayment = Readonly<{
   callData: Hex;
   /** Signature that no key of the payer made, which the payer's contract must confirm (ERC-1271); undefined if its key signed. */
   walletSignature?: Hex | undefined;
-  /** Amount to keep available until the payment is settled for less; undefined if it is settled for all of it. */
-  reserved?: bigint | undefined;
+  /** Permitted maximum of a payment that may be settled for less; undefined if it is settled for all of it. */
+  max?: bigint | undefined;
   /** Whether it pays no seller anew, so that whoever asks for it again learns its outcome. */
   isRelayed?: boolean;
 }>;

@@ -26,6 +26,8 @@ const headSchema = z.object({
 
 const logSchema = z.object({ address: hexData, topics: z.array(hexData), data: hexData });
 
+const transactionSchema = z.object({ to: hexData.nullable(), input: hexData }).nullable();
+
 const receiptSchema = z
   .object({
     status: hexCount,
@@ -62,8 +64,8 @@ export type Chain = Readonly<{
   /** In wei. */
   priorityFee: () => Promise<bigint>;
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
-  /** Returns the call data of a transaction; undefined if the node does not have it. */
-  transactionInput: (hash: Hex) => Promise<Hex | undefined>;
+  /** Returns the call that a transaction makes; undefined if the node does not have it. */
+  transactionCall: (hash: Hex) => Promise<Readonly<{ to: Hex | null; input: Hex }> | undefined>;
   /** Returns a contract's code, `0x` for an account without any. */
   code: (account: Hex) => Promise<Hex>;
   send: (rawTransaction: Hex) => Promise<SendOutcome>;
@@ -98,8 +100,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     transactionCount: (account, block) => query("eth_getTransactionCount", [account, block], hexCount),
     priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
-    transactionInput: async (hash) =>
-      (await query("eth_getTransactionByHash", [hash], z.object({ input: hexData }).nullable()))?.input,
+    transactionCall: async (hash) => (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
     code: (account) => query("eth_getCode", [account, "latest"], hexData),
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),

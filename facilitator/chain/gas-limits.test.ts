@@ -17,7 +17,7 @@ test.each([
 ])("a limit is the estimate: %s", async (_, margin, estimate, limit) => {
   const limits = create(margin);
   await limits.estimate(sampleSettlement, chainThatSays(`0x${estimate.toString(16)}`));
-  expect(limits.find(sampleSettlement.id)).toBe(limit);
+  expect(limits.find(sampleSettlement)).toBe(limit);
 });
 
 test("it knows the newest estimate of a payment, of the newest payments alone", async () => {
@@ -30,7 +30,7 @@ test("it knows the newest estimate of a payment, of the newest payments alone", 
   ] as const) {
     await limits.estimate({ ...sampleSettlement, id: idOf(id) }, chainThatSays(`0x${gas.toString(16)}`));
   }
-  expect([1, 2, 3].map((id) => limits.find(idOf(id)))).toEqual([30n, undefined, 40n]);
+  expect([1, 2, 3].map((id) => limits.find({ ...sampleSettlement, id: idOf(id) }))).toEqual([30n, undefined, 40n]);
 });
 
 test("an error of the node leaves no estimate, and what is not an amount of gas is the node's fault", async () => {
@@ -40,7 +40,7 @@ test("an error of the node leaves no estimate, and what is not an amount of gas 
     error,
   );
   await expect(limits.estimate(sampleSettlement, chainThatSays("much"))).rejects.toThrow("not an amount of gas");
-  expect(limits.find(sampleSettlement.id)).toBeUndefined();
+  expect(limits.find(sampleSettlement)).toBeUndefined();
 });
 
 test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
@@ -63,7 +63,7 @@ test("within a minute of an estimate the payee's payments are called with it and
   const simulate = async (id: number, gas: number, payTo = sampleSettlement.payTo) => {
     need = gas;
     expect(await limits.simulate({ ...sampleSettlement, id: idOf(id), payTo }, chain)).toMatchObject({ ok: true });
-    return limits.find(idOf(id));
+    return limits.find({ ...sampleSettlement, id: idOf(id) });
   };
   expect(await simulate(1, 60_000)).toBe(72_000n);
   expect(await simulate(2, 65_000)).toBe(72_000n);

@@ -24,7 +24,7 @@ export type GasLimits = Readonly<{
   /** Estimates and caches the gas of a payment. */
   estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
-  find: (id: Hex) => bigint | undefined;
+  find: (transfer: Pick<AuthorizedTransfer, "id" | "callData">) => bigint | undefined;
   /** Estimates a call with several payments. Returns its limit, with the margin and at most `gasMax`; undefined if the call would fail. */
   estimateBatch: (call: ContractCall, gasMax: bigint, chain: Chain) => Promise<bigint | undefined>;
   /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
@@ -52,15 +52,21 @@ export function createGasLimits(
     const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);
     return limit < transactionGasMax ? limit : transactionGasMax;
   };
-  const byPayment = new Map<Hex, Readonly<{ gas: bigint; limit: bigint }>>();
+  const byPayment = new Map<Hex, Readonly<{ gas: bigint; limit: bigint; callData: Hex }>>();
   const byPayee = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
+  const isFresh = (known: Readonly<{ atMs: number }> | undefined) =>
+    known !== undefined && monotonicMs() - known.atMs < estimateAgeMaxMs;
   const estimate: GasLimits["estimate"] = async (transfer, chain) => {
     const { id, contract, callData } = transfer;
+    const name = namePayee(transfer);
     const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: Number(most(transfer)) });
     if (!answer.ok) return answer;
     const gas = parseEstimate(answer.result);
-    keepNewest(byPayment, id, { gas, limit: most(transfer) }, entriesMax);
-    keepNewest(byPayee, namePayee(transfer), { gas, atMs: monotonicMs() }, entriesMax);
+    keepNewest(byPayment, id, { gas, limit: most(transfer), callData }, entriesMax);
+    const known = byPayee.get(name);
+    // One payer's dear wallet must not raise the limit of others' payments: those that need more are estimated anyway.
+    if (known === undefined || !isFresh(known) || gas < known.gas)
+      keepNewest(byPayee, name, { gas, atMs: monotonicMs() }, entriesMax);
     return answer;
   };
   return {
@@ -72,17 +78,17 @@ export function createGasLimits(
     },
     simulate: async (transfer, chain) => {
       const known = byPayee.get(namePayee(transfer));
-      if (known === undefined || monotonicMs() - known.atMs >= estimateAgeMaxMs) return estimate(transfer, chain);
+      if (known === undefined || !isFresh(known)) return estimate(transfer, chain);
       const { id, contract, callData } = transfer;
       const gas = Number(addPercent(known.gas, Math.floor(gasMarginPercent / 2), most(transfer)));
       const answer = await chain.simulate({ from: signer, to: contract, data: callData, gas });
       if (!answer.ok) return estimate(transfer, chain);
-      keepNewest(byPayment, id, { gas: known.gas, limit: most(transfer) }, entriesMax);
+      keepNewest(byPayment, id, { gas: known.gas, limit: most(transfer), callData }, entriesMax);
       return answer;
     },
-    find: (id) => {
+    find: ({ id, callData }) => {
       const known = byPayment.get(id);
-      return known && addPercent(known.gas, gasMarginPercent, known.limit);
+      return known?.callData !== callData ? undefined : addPercent(known.gas, gasMarginPercent, known.limit);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { channelsAddress, readChannelCall, type ChannelCall } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
-import { approvesPermit2, permit2Address, permit2Proxies } from "#x402/permit2.ts";
+import { approvesPermit2, permit2Address, permit2Proxies, readSettleTerms } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Chain, EventLog, Receipt } from "./chain.ts";
 import {
@@ -157,7 +157,7 @@ export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boole
 export async function findForeignSettlement(
   transfer: Transfer,
   headNumber: number,
-  chain: Pick<Chain, "recentLogs" | "receipt" | "transactionInput">,
+  chain: Pick<Chain, "recentLogs" | "receipt" | "transactionCall">,
 ): Promise<Hex | undefined> {
   const { asset, payer } = transfer;
   if (!usesPermit2(transfer)) {
@@ -166,20 +166,31 @@ export async function findForeignSettlement(
     const receipt = hash === undefined ? undefined : await chain.receipt(hash);
     return receipt !== undefined && showsAuthorizedTransfer(receipt, transfer) ? receipt.transactionHash : undefined;
   }
+  // Only the facilitator that the payer named can settle a payment with a maximum.
+  if (isSameHex(transfer.contract, permit2Proxies.upto)) return undefined;
   const recipients = listRecipients(transfer);
   const found = recipients.map((to) =>
     chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], headNumber),
   );
   const transfers = (await Promise.all(found)).flat();
-  for (const log of transfers
-    .filter((each) => isTransfer(each, transfer))
-    .toReversed()
-    .slice(0, foreignMax)) {
-    // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it has the nonce.
-    const input = await chain.transactionInput(log.transactionHash);
-    if (input?.toLowerCase().includes(transfer.authorizationNonce.slice(2).toLowerCase())) return log.transactionHash;
+  const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
+  for (const { transactionHash } of matching.slice(0, foreignMax)) {
+    // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it tells them apart.
+    const made = await chain.transactionCall(transactionHash);
+    if (
+      made !== undefined &&
+      isSameHex(transfer.contract, made.to ?? undefined) &&
+      makesSamePayment(made.input, transfer)
+    )
+      return transactionHash;
   }
   return undefined;
+}
+
+/** Returns whether a transaction's call is of the payment, whatever the form of its signature: such a call executes it or reverts. */
+function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">): boolean {
+  const terms = readSettleTerms(callData);
+  return terms === undefined ? isSameHex(input, callData) : readSettleTerms(input) === terms;
 }
 
 /** Max transfers of one payer to one payee whose calls are read. */

@@ -18,8 +18,7 @@ export type WalletCheck = (
 ) => Promise<Refusal | undefined>;
 
 /**
- * Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it. A wallet that the settlement creates
- * (ERC-6492) can't be asked; the simulation of its payment decides.
+ * Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it.
  */
 export function createWalletCheck(
   { entriesMax }: Readonly<{ entriesMax: number }>,
@@ -27,11 +26,12 @@ export function createWalletCheck(
 ): WalletCheck {
   const accountsAtMs = new Map<string, number>();
   return async ({ id, contract, payer, walletSignature }, chain) => {
-    if (walletSignature === undefined || contract === multicall3Address) return undefined;
+    if (walletSignature === undefined) return undefined;
     const account = payer.toLowerCase();
     const message = `the payment was not signed by ${payer}, or not for this token and chain.`;
     const refusal: Refusal = { reason: reason.signature, message };
-    const knownAtMs = accountsAtMs.get(account);
+    // One that a settlement creates (ERC-6492) may exist any moment.
+    const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
     if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
     const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
     if (!answer.ok)

@@ -105,7 +105,7 @@ async function signRefund(
   const transfer = { ...settlement, contract: asset, callData: encodeTransfer(payer, amount) };
   const gas = createGasLimits({ ...limits, entriesMax: 1 }, { signer: signer.address, monotonicMs });
   const estimate = await gas.estimate(transfer, chain);
-  const gasLimit = gas.find(id);
+  const gasLimit = gas.find(transfer);
   if (!estimate.ok || gasLimit === undefined)
     throw new RefundError(
       `the token refuses the transfer${estimate.ok ? "" : `: ${estimate.error.message}`}; fund ${signer.address} with ${asset}.`,

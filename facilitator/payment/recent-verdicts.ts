@@ -30,7 +30,7 @@ export function createRecentVerdicts(
   const payers = new Map<string, PayerVerdicts>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
-    keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verifiedAtMs: new Map() }, entriesMax);
+    keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
   return {
     isSigned: ({ id, callData }, recover) => {
       if (signed.get(id) === callData) return true;
@@ -40,23 +40,29 @@ export function createRecentVerdicts(
     },
     noteGood: (payment, verifiedAtMs) => {
       const name = namePayer(payment);
-      const payer = payers.get(name) ?? { changedAtMs: undefined, verifiedAtMs: new Map<Hex, number>() };
+      const payer = payers.get(name) ?? { changedAtMs: undefined, verdicts: new Map<Hex, Verdict>() };
       // The verdict predates a settlement that started while the query was in flight.
       if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
-      keepNewest(payer.verifiedAtMs, payment.id, verifiedAtMs, verdictsPerPayerMax);
+      const { contract, callData } = payment;
+      keepNewest(payer.verdicts, payment.id, { contract, callData, atMs: verifiedAtMs }, verdictsPerPayerMax);
       keepNewest(payers, name, payer, entriesMax);
     },
     acquireGood: (payment) => {
-      const verifiedAtMs = payers.get(namePayer(payment))?.verifiedAtMs.get(payment.id);
+      const verdict = payers.get(namePayer(payment))?.verdicts.get(payment.id);
       forgetPayer(payment);
-      return verifiedAtMs !== undefined && monotonicMs() - verifiedAtMs < verdictFreshMs;
+      // The same payment may come with another signature, amount or call around it, which nobody has checked.
+      const isSame = verdict?.callData === payment.callData && verdict.contract === payment.contract;
+      return isSame && monotonicMs() - verdict.atMs < verdictFreshMs;
     },
     forgetPayer,
   };
 }
 
+/** Call that the chain would accept, and when it was asked. */
+type Verdict = Readonly<{ contract: Hex; callData: Hex; atMs: number }>;
+
 /** Verdicts about a payer's payments in one token, and the time at which its last settlement started or ended. */
-type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verifiedAtMs: Map<Hex, number> }>;
+type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verdicts: Map<Hex, Verdict> }>;
 
 /** Settling one of a payer's payments invalidates the verdicts about the others, so few are worth caching. */
 const verdictsPerPayerMax = 16;

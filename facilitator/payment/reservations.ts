@@ -6,6 +6,8 @@ export type Reservations = Readonly<{
   /** Reserves a payment's maximum until it expires, and returns the sum of the payer's reservations in its token, this one included. */
   add: (payment: SignedPayment) => bigint;
   release: (payment: Pick<SignedPayment, "id">) => void;
+  /** Evicts the oldest reservations beyond the max. Called for covered payments only, so that none that is refused evicts another. */
+  trim: () => void;
 }>;
 
 type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: bigint }>;
@@ -27,14 +29,16 @@ export function createReservations(
   };
   return {
     release,
-    add: ({ id, asset, payer, reserved = 0n, authorization }) => {
-      const account = `${asset} ${payer}`.toLowerCase();
-      release({ id });
+    trim: () => {
       for (const oldest of byPayment.keys()) {
-        if (byPayment.size < entriesMax) break;
+        if (byPayment.size <= entriesMax) return;
         release({ id: oldest });
       }
-      byPayment.set(id, { account, amount: reserved, untilSeconds: authorization.validBefore });
+    },
+    add: ({ id, asset, payer, max = 0n, authorization }) => {
+      const account = `${asset} ${payer}`.toLowerCase();
+      release({ id });
+      byPayment.set(id, { account, amount: max, untilSeconds: authorization.validBefore });
       const ids = byAccount.get(account) ?? new Set();
       byAccount.set(account, ids.add(id));
       const nowSeconds = BigInt(Math.floor(clock() / 1_000));

@@ -152,7 +152,8 @@ function readRequest(
   const payment = isRead
     ? request.read.payment
     : readPayload(by.scheme, envelope, { path: paths.payment, audience: "seller" });
-  const { extensions = {} } = envelope.sent;
+  // The SDK's schema admits null.
+  const extensions = envelope.sent.extensions ?? {};
   return { by, order: { payment, requirements, accepted: envelope.accepted, extensions } };
 }
 

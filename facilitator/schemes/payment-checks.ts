@@ -1,12 +1,14 @@
 import type { Hex } from "#x402/hex.ts";
-import type { Refusal } from "#x402/reason.ts";
+import { approvesPermit2 } from "#x402/permit2.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { CallLocation } from "../chain/call-lines.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import { readCover, refuseUncovered } from "../chain/transfer-method.ts";
+import { readCover, refuseUncovered, type Cover } from "../chain/transfer-method.ts";
 import { createWalletCheck, type WalletCheck } from "../chain/wallet-check.ts";
 import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { createReservations } from "../payment/reservations.ts";
@@ -21,6 +23,8 @@ export type PaymentChecks = Readonly<{
   checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Returns why a signature that needs the payer's wallet is invalid. */
   checkWallet: (payment: Parameters<WalletCheck>[0], caller: Caller) => Promise<Refusal | undefined>;
+  /** The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. */
+  checkSigner: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   /** Reserves a payment's maximum, or returns why the payer can't pay it. */
   reserve: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   releaseReservation: (payment: SignedPayment) => void;
@@ -39,6 +43,12 @@ export type PaymentCheckDependencies = Readonly<{
   clock: () => number;
   monotonicMs: () => number;
 }>;
+
+const openApproval: Refusal = {
+  reason: reason.permit2Allowance,
+  message:
+    "another payment of the payer waits for its settlement, and a signed approval serves one payment; approve Permit2 on the token.",
+};
 
 /** Creates the checks, which remember at most `entriesMax` payments. */
 export function createPaymentChecks(
@@ -63,13 +73,27 @@ export function createPaymentChecks(
       return checkOnChain(payment, { chain: chainAt({ line: "settling", caller: "" }), gas });
     },
     checkWallet: (payment, caller) => askWallet(payment, chainFor(caller)),
+    checkSigner: async (payment, caller) => {
+      const chain = chainFor(caller);
+      const refusal = await askWallet(payment, chain);
+      const isCreated = refusal !== undefined && payment.contract === multicall3Address;
+      return isCreated ? checkOnChain(payment, { chain, gas }) : refusal;
+    },
     reserve: async (payment, caller) => {
-      if (payment.reserved === undefined) return undefined;
+      if (payment.max === undefined) return undefined;
       const amount = reservations.add(payment);
-      const cover = await readCover(payment, chainFor(caller));
-      if (cover.held >= amount) return undefined;
-      reservations.release(payment);
-      return refuseUncovered({ ...payment, amount }, cover);
+      if (amount > payment.max && approvesPermit2(payment.callData)) {
+        reservations.release(payment);
+        return openApproval;
+      }
+      let cover: Cover | undefined;
+      try {
+        cover = await readCover(payment, chainFor(caller));
+      } finally {
+        if (cover === undefined || cover.held < amount) reservations.release(payment);
+        else reservations.trim();
+      }
+      return cover.held < amount ? refuseUncovered({ ...payment, amount }, cover) : undefined;
     },
     releaseReservation: reservations.release,
     read: (call, caller) => chainFor(caller).read(call),

@@ -41,10 +41,9 @@ export function createTransfers(
   { network, assets, signer, payees, minAmount }: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  const { engine, check, checkWallet, reserve, releaseReservation, recent, clock, monotonicMs, log } = dependencies;
-  // Any caller can cause a rejection, or a repeated settlement report, of the same payment any number of times.
-  const refusals = createBoundedLog(log);
-  const settlements = createBoundedLog(log, boundOfSales);
+  const { engine, check, checkWallet, checkSigner, reserve, releaseReservation, recent, clock, monotonicMs, log } =
+    dependencies;
+  const logAnswer = createAnswerLog(network, log);
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       return await engine.settle(payment, caller);
@@ -53,8 +52,8 @@ export function createTransfers(
       releaseReservation(payment);
     }
   };
-  const refuseUnserved = ({ payTo, asset, amount }: SignedPayment) =>
-    refusePayee(payTo, payees) ?? rejectAmount(amount, minAmount(asset));
+  const refuseUnserved = ({ payTo, asset, amount, max = amount }: SignedPayment) =>
+    refusePayee(payTo, payees) ?? rejectAmount(max, minAmount(asset));
   const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
     const recorded = await engine.progress(payment);
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
@@ -77,8 +76,8 @@ export function createTransfers(
     read: (call) => dependencies.read(call, caller),
     clock,
     async verify(payment) {
-      const unsigned = await checkWallet(payment, caller);
-      if (unsigned !== undefined) return { answer: { state: "refused", refusal: unsigned }, payer: payment.payer };
+      const unsigned = await checkSigner(payment, caller);
+      if (unsigned !== undefined) return buildRefused(payment, unsigned);
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.noteVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
@@ -88,24 +87,48 @@ export function createTransfers(
       return { answer: answerValidUnless(refusal), payer: payment.payer };
     },
     async settle(payment) {
-      const { payer } = payment;
-      const unserved = (await checkWallet(payment, caller)) ?? refuseUnserved(payment);
-      if (unserved !== undefined && (await engine.progress(payment)) === undefined) {
-        return { answer: { state: "refused", refusal: unserved }, payer };
-      }
+      const unsigned = await checkSigner(payment, caller);
+      if (unsigned !== undefined) return buildRefused(payment, unsigned);
+      const unserved = refuseUnserved(payment);
+      if (unserved !== undefined && (await engine.progress(payment)) === undefined)
+        return buildRefused(payment, unserved);
       const answer = await settleAndForgetPayer(
         payment,
         payment.isRelayed === true ? { ...caller, kind: "sale", owner: payment.id } : caller,
       );
-      const lines = answer.state === "refused" ? refusals : settlements;
-      const { asset, authorization } = payment;
-      const name = namePayment({ network, asset, payer, nonce: authorization.nonce });
-      const of = caller.request && formatTraceInfo(caller.request);
-      const facts = { settlement: payment.id, payment: name, payer, ...of, ...formatAnswerFacts(answer) };
-      lines.info({ event: "settle-answered", ...facts }, "settle answered");
-      return { answer, payer };
+      logAnswer(payment, caller, answer);
+      return { answer, payer: payment.payer };
+    },
+    async settleNothing(payment) {
+      const unsigned = await checkSigner(payment, caller);
+      if (unsigned !== undefined) return buildRefused(payment, unsigned);
+      if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
+      releaseReservation(payment);
+      return { answer: { state: "unused" }, payer: payment.payer };
     },
   });
+}
+
+/** Creates the log of answers. Any caller can cause a rejection, or a repeated report, of the same payment any number of times. */
+function createAnswerLog(network: string, log: Logger) {
+  const refusals = createBoundedLog(log);
+  const settlements = createBoundedLog(log, boundOfSales);
+  return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, answer: SettleAnswer): void => {
+    const lines = answer.state === "refused" ? refusals : settlements;
+    const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
+    const facts = {
+      settlement: id,
+      payment,
+      payer,
+      ...(request && formatTraceInfo(request)),
+      ...formatAnswerFacts(answer),
+    };
+    lines.info({ event: "settle-answered", ...facts }, "settle answered");
+  };
+}
+
+function buildRefused({ payer }: SignedPayment, refusal: Refusal) {
+  return { answer: { state: "refused", refusal }, payer } as const;
 }
 
 /**

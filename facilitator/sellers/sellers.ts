@@ -46,8 +46,9 @@ export function createSellers(
 
   /** Returns why a payment whose settlement has not started is not settled for its seller, or by its identifier. */
   const refuse = async (payment: SignedPayment, seller: Seller | undefined, { identifier }: Caller) => {
+    if ((await progress(payment)) !== undefined) return undefined;
     if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
-    if (seller === undefined || (await progress(payment)) !== undefined) return undefined;
+    if (seller === undefined) return undefined;
     await gas.require(seller);
     return refuseTerms(payment, seller);
   };
@@ -76,9 +77,10 @@ export function createSellers(
         },
         async settle(payment) {
           const { id, payer } = payment;
+          const isRecorded = (await progress(payment)) !== undefined;
           const refusal =
             (await refuse(payment, seller, caller)) ??
-            ((await sales.add({ id, payer, seller: seller?.name, identifier })) ? undefined : conflict);
+            (isRecorded || (await sales.add({ id, payer, seller: seller?.name, identifier })) ? undefined : conflict);
           if (refusal !== undefined) return buildRefusal(payment, refusal);
           using _entered = gas.enter(seller);
           return await transfers.settle(payment);
@@ -147,7 +149,7 @@ function rejectCall(
   );
 }
 
-function refuseTerms({ payTo, asset, amount }: SignedPayment, seller: Seller): Refusal | undefined {
+function refuseTerms({ payTo, asset, amount, max = amount }: SignedPayment, seller: Seller): Refusal | undefined {
   const refusePart = (what: string, key: keyof Seller, listed: string): Refusal => ({
     reason: reason.requirements,
     message: `${what} is not settled for ${seller.name}: ${nameLimit(seller, key)} has ${listed}.`,
@@ -159,8 +161,8 @@ function refuseTerms({ payTo, asset, amount }: SignedPayment, seller: Seller): R
   if (token === undefined)
     return refusePart(`asset ${asset}`, "assets", seller.assets.map(({ address }) => address).join(", "));
   const { minAmount = 0 } = token;
-  return amount < BigInt(minAmount)
-    ? refusePart(`amount ${amount}`, "assets", `minAmount ${minAmount} for ${asset}`)
+  return max < BigInt(minAmount)
+    ? refusePart(`amount ${max}`, "assets", `minAmount ${minAmount} for ${asset}`)
     : undefined;
 }
 

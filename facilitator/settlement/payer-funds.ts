@@ -1,11 +1,15 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Hex } from "#x402/hex.ts";
+import { approvesPermit2 } from "#x402/permit2.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
 import { readCover, refuseUncovered, type Cover } from "../chain/transfer-method.ts";
 
 /** Part of a settlement that reduces its payer's balance. */
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
+
+/** Whether the payment was simulated, and the check to repeat when an approval of Permit2 changed the allowance meanwhile. */
+type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Refusal | undefined> }>;
 
 /** Settlement being checked; disposal ends the check. */
 export type JudgedSpending = Disposable &
@@ -18,7 +22,7 @@ export type JudgedSpending = Disposable &
      *
      * @throws {ChainError} when the node can't respond.
      */
-    reserve: (ended: Promise<unknown>, options?: Readonly<{ isSimulated: boolean }>) => Promise<Refusal | undefined>;
+    reserve: (ended: Promise<unknown>, options?: ReserveOptions) => Promise<Refusal | undefined>;
   }>;
 
 /** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
@@ -37,6 +41,8 @@ type Account = {
   /** Number of settlements being checked or in flight; at zero, the account is removed. */
   holders: number;
   reserved: bigint;
+  /** Number of in-flight settlements that approve Permit2: each replaces the allowance, and its approval's nonce is sequential. */
+  approving: number;
   /** Number of ended settlements. */
   ends: number;
   /** Resolves when the next settlement ends. */
@@ -47,6 +53,7 @@ type Account = {
 /** Balance as read, the amount that may have been spent since the read started, and the time of the read. */
 type Balance = {
   readonly contract: Hex;
+  readonly approves: boolean;
   readonly cover: Promise<Cover>;
   readonly atMs: number;
   readonly ends: number;
@@ -74,9 +81,12 @@ export function createPayerFunds({
 
   const add: PayerFunds["add"] = (spending, ended) => {
     const { account, release } = hold(spending);
+    const approving = approvesPermit2(spending.callData) ? 1 : 0;
     account.reserved += spending.amount;
+    account.approving += approving;
     void ended.finally(() => {
       account.reserved -= spending.amount;
+      account.approving -= approving;
       account.ends += 1;
       if (account.balance !== undefined) account.balance.spent += spending.amount;
       account.nextEnd.resolve();
@@ -87,7 +97,9 @@ export function createPayerFunds({
 
   const readBalance = (spending: Spending, account: Account): Balance => {
     const cover = readCover(spending, chain);
-    const read: Balance = { contract: spending.contract, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
+    const { contract, callData } = spending;
+    const approves = approvesPermit2(callData);
+    const read: Balance = { contract, approves, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
     account.balance = read;
     cover.catch(() => {
       if (account.balance === read) account.balance = undefined;
@@ -95,35 +107,70 @@ export function createPayerFunds({
     return read;
   };
 
+  const findBalance = (spending: Spending, account: Account): Balance => {
+    const known = account.balance;
+    const isSame = known?.contract === spending.contract && known.approves === approvesPermit2(spending.callData);
+    return isSame && monotonicMs() - known.atMs < balanceFreshMs ? known : readBalance(spending, account);
+  };
+
   return {
     add,
     open: (spending) => {
       const { account, release } = hold(spending);
-      const endsBefore = account.ends;
+      const opened = { spending, account, endsBefore: account.ends };
       return {
-        reserve: async (ended, { isSimulated } = { isSimulated: false }) => {
-          const isAlone = account.reserved === 0n && account.ends === endsBefore;
-          if (isSimulated && isAlone) return void add(spending, ended);
-          const sinceMs = monotonicMs();
-          for (;;) {
-            const known = account.balance;
-            const isFresh = known?.contract === spending.contract && monotonicMs() - known.atMs < balanceFreshMs;
-            const balance = isFresh ? known : readBalance(spending, account);
-            const cover = await balance.cover;
-            if (cover.held - balance.spent - account.reserved >= spending.amount) return void add(spending, ended);
-            // An older balance may be lower than the current one.
-            if (balance.ends !== account.ends || balance.atMs < sinceMs) {
-              if (account.balance === balance) account.balance = undefined;
-            } else if (account.reserved > 0n) await account.nextEnd.promise;
-            else return refuseUncovered(spending, cover);
-          }
-        },
+        reserve: (ended, options = { isSimulated: false }) =>
+          reserve(opened, options, { findBalance, monotonicMs, add: () => add(spending, ended) }),
         [Symbol.dispose]: release,
       };
     },
   };
 }
 
+/** Settlement that is being checked, and how many of its account had ended before. */
+type Opened = Readonly<{ spending: Spending; account: Account; endsBefore: number }>;
+
+type ReserveDependencies = Readonly<{
+  findBalance: (spending: Spending, account: Account) => Balance;
+  add: () => void;
+}> &
+  Pick<Clock, "monotonicMs">;
+
+/** See {@link JudgedSpending}. */
+async function reserve(
+  { spending, account, endsBefore }: Opened,
+  { isSimulated, recheck }: ReserveOptions,
+  { findBalance, add, monotonicMs }: ReserveDependencies,
+): Promise<Refusal | undefined> {
+  if (isSimulated && account.reserved === 0n && account.ends === endsBefore) {
+    add();
+    return undefined;
+  }
+  const approves = approvesPermit2(spending.callData);
+  const mustWait = () => account.approving > 0 || (approves && account.reserved > 0n);
+  const sinceMs = monotonicMs();
+  for (;;) {
+    if (mustWait()) {
+      await account.nextEnd.promise;
+      const refusal = mustWait() ? undefined : await recheck?.();
+      if (refusal !== undefined) return refusal;
+      continue;
+    }
+    const balance = findBalance(spending, account);
+    const cover = await balance.cover;
+    if (mustWait()) continue;
+    if (cover.held - balance.spent - account.reserved >= spending.amount) {
+      add();
+      return undefined;
+    }
+    // An older balance may be lower than the current one.
+    if (balance.ends !== account.ends || balance.atMs < sinceMs) {
+      if (account.balance === balance) account.balance = undefined;
+    } else if (account.reserved > 0n) await account.nextEnd.promise;
+    else return refuseUncovered(spending, cover);
+  }
+}
+
 function createAccount(): Account {
-  return { holders: 0, reserved: 0n, ends: 0, nextEnd: Promise.withResolvers(), balance: undefined };
+  return { holders: 0, reserved: 0n, approving: 0, ends: 0, nextEnd: Promise.withResolvers(), balance: undefined };
 }

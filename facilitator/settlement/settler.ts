@@ -58,7 +58,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     const refusal =
       rejectTime(payment.authorization, clock()) ??
       (await check(payment)) ??
-      (await spending.reserve(entry.ended, { isSimulated: true }));
+      (await spending.reserve(entry.ended, { isSimulated: true, recheck: () => check(payment) }));
     return refusal === undefined ? undefined : { state: "refused", refusal };
   };
 
@@ -94,6 +94,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
+      await waitForOther(payment, options, dependencies);
       const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
         // A rival that the ledger is about to reject must not hide the outcome of the earlier payment.
@@ -133,6 +134,21 @@ export const nonceUsed: Refusal = {
   message:
     "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",
 };
+
+/**
+ * Waits until another call for the same payment is sent or ends: one with another signature, amount or call around it, which may be
+ * rejected although this one is good.
+ */
+async function waitForOther(
+  { id, callData }: SignedPayment,
+  time: ReceiptTime,
+  { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
+): Promise<void> {
+  for (let entry = book.get(id); entry !== undefined; entry = book.get(id)) {
+    if (entry.settlement.callData === callData || entry.attempts.length > 0) return;
+    if ((await waitWithinReceiptTimeout(entry.ended, time, wait)) === undefined) return;
+  }
+}
 
 async function waitFor(
   entry: InFlight,

@@ -127,7 +127,7 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
     transactionCount: (_, block) => ask(() => (block === "pending" ? node.pendingNonce() : node.nextNonce())),
     priorityFee: () => ask(() => gwei),
     receipt: (hash) => ask(() => node.receipts.get(hash)),
-    transactionInput: () => ask(() => undefined),
+    transactionCall: () => ask(() => undefined),
     code: () => ask(() => "0x"),
     send: (raw) =>
       ask(() => {

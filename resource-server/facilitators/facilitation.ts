@@ -88,7 +88,14 @@ const reverted = /^server returned an error response: error code (3|-32015|-?\d+
 
 /** Definite reasons; a failed simulation or transaction may be the facilitator's own fault. */
 const definite = new Set<string | undefined>(Object.values(reason));
-for (const unclear of ["simulation", "transaction", "transferEvent", "pending", "duplicate"] as const)
+for (const unclear of [
+  "simulation",
+  "permit2Simulation",
+  "transaction",
+  "transferEvent",
+  "pending",
+  "duplicate",
+] as const)
   definite.delete(reason[unclear]);
 
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */

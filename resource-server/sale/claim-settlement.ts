@@ -57,7 +57,7 @@ export async function resumeClaim(
 }
 
 function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefore: string): boolean {
-  if (errorReason === reason.nonceUsed) return transaction === "";
+  if (errorReason === reason.nonceUsed || errorReason === reason.permit2Nonce) return transaction === "";
   return errorReason === reason.duplicate && transaction === namedBefore;
 }
 

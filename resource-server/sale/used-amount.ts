@@ -43,18 +43,20 @@ function readUsedAmount(header: string | undefined, offer: PaymentRequirements):
   const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;
   if (!isMax || header === undefined) return offer.amount;
   const text = overrides.safeParse(header).data?.amount;
-  const amount = text === undefined ? undefined : convert(text, BigInt(offer.amount));
+  const amount = text === undefined ? undefined : convert(text, offer);
   return amount === undefined || amount > BigInt(offer.amount) ? undefined : String(amount);
 }
 
-function convert(text: string, max: bigint): bigint | undefined {
+function convert(text: string, { amount, extra }: PaymentRequirements): bigint | undefined {
+  const max = BigInt(amount);
   const share = percent.exec(text);
   if (share !== null) return (max * BigInt((share[1] ?? "") + (share[2] ?? "").padEnd(2, "0"))) / 10_000n;
   if (units.test(text)) return BigInt(text);
   if (!text.startsWith("$")) return undefined;
   if (/^\$0+(\.0+)?$/.test(text)) return 0n;
   try {
-    return BigInt(convertPriceToAmount(text));
+    const { decimals } = extra;
+    return BigInt(convertPriceToAmount(text, typeof decimals === "number" ? decimals : undefined));
   } catch (error) {
     if (error instanceof PriceError) return undefined;
     throw error;

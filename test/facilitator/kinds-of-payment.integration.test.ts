@@ -302,3 +302,139 @@ test("what the chain has no contracts for is not offered and not settled", async
     invalidReason: "permit2_proxy_not_deployed",
   });
 });
+
+const permitTypes = {
+  PermitWitnessTransferFrom: [
+    { name: "permitted", type: "TokenPermissions" },
+    { name: "spender", type: "address" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+    { name: "witness", type: "Witness" },
+  ],
+  TokenPermissions: [
+    { name: "token", type: "address" },
+    { name: "amount", type: "uint256" },
+  ],
+  Witness: [
+    { name: "to", type: "address" },
+    { name: "validAfter", type: "uint256" },
+  ],
+} as const;
+
+/** Signs an exact Permit2 payment with a chosen nonce. */
+async function signPermit2(payer: TestAccount, nonce: bigint, accepted = byPermit2(), from: Address = payer.address) {
+  const deadline = BigInt(Math.floor(Date.now() / 1000) + 50);
+  const message = {
+    permitted: { token: accepted.asset as Address, amount: BigInt(accepted.amount) },
+    spender: canonicalContracts.exactProxy.address as Address,
+    nonce,
+    deadline,
+    witness: { to: accepted.payTo as Address, validAfter: 0n },
+  };
+  const signature = await payer.account.signTypedData({
+    domain: { name: "Permit2", chainId: 1672, verifyingContract: permit2 as Address },
+    types: permitTypes,
+    primaryType: "PermitWitnessTransferFrom",
+    message,
+  });
+  const permit2Authorization = {
+    from,
+    permitted: { token: message.permitted.token, amount: accepted.amount },
+    spender: message.spender,
+    nonce: String(nonce),
+    deadline: String(deadline),
+    witness: { to: message.witness.to, validAfter: "0" },
+  };
+  return {
+    x402Version: 2,
+    paymentPayload: { x402Version: 2, accepted, payload: { signature, permit2Authorization } },
+    paymentRequirements: accepted,
+  };
+}
+
+test("a Permit2 payment whose nonce was cancelled is not settled by another payment's transfer", async () => {
+  // Refused for a while afterwards.
+  const payer = testAccount(4);
+  await approve(payer, plainTokenAddress, maxUint256);
+  const real = await signPermit2(payer, 123_456_789n);
+  const { body: first } = await facilitator.as("s1").settle(real);
+  expect(first).toMatchObject({ success: true });
+  const fake = await signPermit2(payer, 0n);
+  const before = await balanceOf(plainTokenAddress, payee);
+  expect((await facilitator.as("s2").verify(fake)).body).toMatchObject({ isValid: true });
+  // The payer cancels the nonce right after it was verified.
+  const data = encodeFunctionData({
+    abi: parseAbi(["function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)"]),
+    functionName: "invalidateUnorderedNonces",
+    args: [0n, 1n],
+  });
+  await send(payer, permit2 as Address, data);
+  const { body } = await facilitator.as("s2").settle(fake);
+  expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(0n);
+  expect(body).toMatchObject({ success: false });
+});
+
+test("a verified payment with another signature around it is checked anew, and does not stop the good one", async () => {
+  const payer = testAccount(1);
+  const good = await signPayment(chain.token, { payer });
+  expect((await facilitator.verify(good)).body).toMatchObject({ isValid: true });
+  const junk = serializeErc6492Signature({ address: walletFactoryAddress, data: "0xdeadbeef", signature: "0x1234" });
+  const { payload } = good.paymentPayload;
+  const bad = { ...good, paymentPayload: { ...good.paymentPayload, payload: { ...payload, signature: junk } } };
+  const { body } = await facilitator.as("thief").settle(bad);
+  expect(body.transaction).toBe("");
+  // And the good payment still settles.
+  const { body: later } = await facilitator.as("seller").settle(good);
+  expect(later).toMatchObject({ success: true });
+});
+
+test("of payments that bring the same EIP-2612 approval none reverts at the signer's cost", async () => {
+  const payer = testAccount(3);
+  const bodies = [];
+  for (let i = 0; i < 4; i += 1)
+    bodies.push(await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } }));
+  await chain.anvil.request("evm_setIntervalMining", [2]);
+  const answers = await Promise.all(bodies.map((body, i) => facilitator.as(`c${i}`).settle(body)));
+  const reverted = answers.filter(({ body }) => !body.success && body.transaction !== "");
+  expect(reverted).toHaveLength(0);
+});
+
+test("an upto payment of which nothing was used gives its reservation back", async () => {
+  const payer = testAccount(9);
+  await approve(payer, plainTokenAddress, 30_000n);
+  const accepted = await uptoOffer("20000");
+  const [first, second] = [await pay(payer, accepted), await pay(payer, accepted)];
+  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  const nothing = { ...first, paymentRequirements: { ...accepted, amount: "0" } };
+  expect((await facilitator.settle(nothing)).body).toMatchObject({ success: true, amount: "0" });
+  expect((await facilitator.verify(second)).body).toMatchObject({ isValid: true });
+});
+
+test("upto of 0 after a charge tells the charge, to its owner alone, and a forged one is refused", async () => {
+  const payer = testAccount(5);
+  await approve(payer, plainTokenAddress, maxUint256);
+  const accepted = await uptoOffer("20000");
+  const body = await pay(payer, accepted);
+  const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
+  expect((await facilitator.as("x").settle(used)).body).toMatchObject({ success: true, amount: "1858" });
+  const nothing = { ...body, paymentRequirements: { ...accepted, amount: "0" } };
+  const { body: said } = await facilitator.as("x").settle(nothing);
+  const { body: other } = await facilitator.as("y").settle(nothing);
+  const forged = {
+    ...nothing,
+    paymentPayload: {
+      ...nothing.paymentPayload,
+      payload: { ...(nothing.paymentPayload as never as { payload: object }).payload, signature: "0x1234" },
+    },
+  };
+  const { body: forgedSaid } = await facilitator.as("z").settle(forged);
+  expect(said).toMatchObject({ amount: "1858" });
+  expect(other).toMatchObject({ success: false });
+  expect(forgedSaid).toMatchObject({ success: false });
+});
+
+test("extensions of null are none", async () => {
+  const body = await signPayment(chain.token);
+  const paymentPayload = { ...body.paymentPayload, extensions: null };
+  expect((await facilitator.verify({ ...body, paymentPayload })).body).toMatchObject({ isValid: true });
+});

@@ -75,6 +75,8 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     {
       engine,
       check: async () => undefined,
+      checkSigner: async ({ walletSignature }) =>
+        walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       checkWallet: async ({ walletSignature }) =>
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       reserve: async () => undefined,

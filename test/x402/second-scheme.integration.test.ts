@@ -58,6 +58,7 @@ const noTransfers: Transfers = {
   clock: Date.now,
   verify: () => Promise.reject(new TypeError("a tab is no transfer")),
   settle: () => Promise.reject(new TypeError("a tab is no transfer")),
+  settleNothing: () => Promise.reject(new TypeError("a tab is no transfer")),
 };
 
 /** A shop that sells by `exact` and by the tab, and a facilitator that settles the tab. */

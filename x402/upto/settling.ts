@@ -20,13 +20,13 @@ export const settleUpto: Settling<Permit2Payment> = {
   async verify(order, transfers) {
     const judged = judge(order, transfers, { isMax: false });
     if ("answer" in judged) return judged;
-    return namePermit2Reasons(await transfers.verify({ ...judged, reserved: judged.amount }));
+    return namePermit2Reasons(await transfers.verify(judged));
   },
   async settle(order, transfers) {
     const judged = judge(order, transfers, { isMax: true });
     if ("answer" in judged) return judged;
-    if (judged.amount === 0n) return { answer: { state: "unused" }, payer: judged.payer };
-    return { ...namePermit2Reasons(await transfers.settle(judged)), tellsAmount: true };
+    const answered = judged.amount === 0n ? await transfers.settleNothing(judged) : await transfers.settle(judged);
+    return { ...namePermit2Reasons(answered), tellsAmount: true };
   },
 };
 

@@ -92,8 +92,8 @@ type Batch = { entries: InFlight[]; gas: bigint; bytes: number };
 function packBatches(entries: readonly InFlight[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
   const batches: Batch[] = [];
   for (const entry of entries) {
-    const { id, callData } = entry.settlement;
-    const [gas, bytes] = [limits.find(id) ?? limits.most(entry.settlement), callData.length / 2 + 192];
+    const { callData } = entry.settlement;
+    const [gas, bytes] = [limits.find(entry.settlement) ?? limits.most(entry.settlement), callData.length / 2 + 192];
     const fits = (batch: Batch) =>
       batch.gas + gas <= gasMax &&
       batch.bytes + bytes <= callBytesMax &&

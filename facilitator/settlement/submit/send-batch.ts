@@ -46,7 +46,7 @@ export function createSendBatch(
       noncesAreStale || !nonces.anyHeld() ? chain.transactionCount(signer.address, "pending") : undefined;
     // No estimate exists for a payment that another replica checked, or whose estimate was evicted.
     const unknown = listEntries(jobs).filter(
-      ({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement.id) === undefined,
+      ({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement) === undefined,
     );
     const simulated = Promise.all(unknown.map(({ settlement }) => gas.simulate(settlement, chain)));
     const planned = simulated.then(() => plan(jobs));
@@ -217,5 +217,5 @@ function chooseGasLimit(
   if (size > 1 && gas !== undefined) return gas;
   if (lackedGas) return limits.most(settlement);
   const isSameKind = before !== undefined && (before.batch === undefined) === (size === 1);
-  return isSameKind ? readGasLimit(before.rawTransaction) : (limits.find(settlement.id) ?? limits.most(settlement));
+  return isSameKind ? readGasLimit(before.rawTransaction) : (limits.find(settlement) ?? limits.most(settlement));
 }
