@@ -13,9 +13,9 @@ const entry = z.object({
   stopPid: z
     .int()
     .positive()
-    .describe("Of the process that SIGTERM ends it by: its own, or that of the stack that keeps it running"),
-  url: z.string().describe("Of its admin port"),
-  stateDirectory: z.string().optional().describe("Of a sidecar"),
+    .describe("PID to send SIGTERM to: the service's own, or that of the stack that supervises it"),
+  url: z.string().describe("URL of its admin port"),
+  stateDirectory: z.string().optional().describe("State directory of a sidecar"),
 });
 
 /** A service running on this machine, as announced by itself. */

@@ -20,12 +20,11 @@ export const devnetSettings = defineSettings("devnet", essentials, {
   profile: nodeProfile
     .default("standard")
     .describe(
-      "strict: a node that reports its version, its errors and its pruning as sparsely as the specification lets it; " +
-        "pharos: one with the names, places and manners of the public family",
+      "strict: a node that reports its version, errors and pruning as sparsely as the specification allows; pharos: a node with the names, paths and behavior of the public family",
     )
     .meta({ expected: "standard, strict or pharos" }),
   workspace: section({
-    directory: filePath.default(".gatehouse/devnet").describe("Workspace of the node; made when absent"),
+    directory: filePath.default(".gatehouse/devnet").describe("Workspace directory of the node; created if absent"),
     nodeDirectory: z
       .string()
       .regex(/^[A-Za-z0-9._-]+$/)
@@ -36,42 +35,42 @@ export const devnetSettings = defineSettings("devnet", essentials, {
   node: section({
     version: nodeVersion
       .default(devnetVersion)
-      .describe("Version that the node is: decides its layout, its node_cli and its metrics keys"),
+      .describe("Node version; determines the layout, node_cli and the metrics keys"),
     opensAfterSeconds: z
       .number()
       .min(0)
       .max(3_600)
       .optional()
-      .describe("Time from the node's start until its ports open; default: 0, with the strict profile 120")
+      .describe("Delay from the node's start until its ports open; default: 0, with the strict profile 120")
       .meta({ expected: "seconds from 0 to 3600" }),
-    listenHost: host.default("127.0.0.1").describe("Address that JSON-RPC is served at"),
+    listenHost: host.default("127.0.0.1").describe("Listen address for JSON-RPC"),
     hostIp: z
       .string()
       .min(1)
       .default("127.0.0.1")
-      .describe("Address that a new node.conf gives to peers (host_ip)")
+      .describe("Address that a new node.conf advertises to peers (host_ip)")
       .meta({ expected: "an IP address" }),
     httpPort: fixedPort
       .default(stackServices.node.ports.http)
-      .describe("JSON-RPC over HTTP, in a new node.conf (http_port)"),
+      .describe("Port for JSON-RPC over HTTP in a new node.conf (http_port)"),
     webSocketPort: fixedPort
       .default(stackServices.node.ports.webSocket)
-      .describe("JSON-RPC over WebSocket, in a new node.conf (ws_port)"),
+      .describe("Port for JSON-RPC over WebSocket in a new node.conf (ws_port)"),
     rpcPort: fixedPort
       .default(stackServices.node.ports.rpc)
-      .describe("rpc_port of a new node.conf; a devnet node does not use it"),
+      .describe("rpc_port in a new node.conf; unused by the devnet node"),
     tcpPort: fixedPort
       .default(stackServices.node.ports.peers)
-      .describe("tcp_port of a new node.conf; a devnet node does not use it"),
+      .describe("tcp_port in a new node.conf; unused by the devnet node"),
   }),
   chain: section({
-    id: chainId.default(1_672).describe("Chain id of a new chain"),
+    id: chainId.default(1_672).describe("Chain ID of a new chain"),
     blockTimeSeconds: z
       .number()
       .min(0.05)
       .max(3_600)
       .default(1)
-      .describe("Time from one block to the next; fractions allowed")
+      .describe("Block time; fractions allowed")
       .meta({ expected: "seconds from 0.05 to 3600" }),
     mnemonic: secret(
       z
@@ -80,19 +79,21 @@ export const devnetSettings = defineSettings("devnet", essentials, {
         .meta({ expected: "12 to 24 words with one space between them" }),
     )
       .optional()
-      .describe("BIP-39 words whose first accounts have native currency and tokens on a new chain; none by default"),
+      .describe(
+        "BIP-39 mnemonic whose first accounts are funded with native currency and tokens on a new chain; none by default",
+      ),
     accounts: z
       .int()
       .min(0)
       .max(100)
       .default(10)
-      .describe("How many accounts of the mnemonic are funded")
+      .describe("Number of mnemonic accounts to fund")
       .meta({ expected: "a whole number from 0 to 100" }),
     fund: z
       .array(address)
       .max(100)
       .default([])
-      .describe("Further addresses that have native currency and tokens on a new chain")
+      .describe("Additional addresses to fund with native currency and tokens on a new chain")
       .meta({ expected: "addresses, separated by commas" }),
   }),
   monitor: section({
@@ -101,12 +102,10 @@ export const devnetSettings = defineSettings("devnet", essentials, {
       .min(1)
       .max(200)
       .optional()
-      .describe("Job name of the metrics in a new node.conf; without it there is no monitor_config")
+      .describe("Metrics job name in a new node.conf; without it, monitor_config is omitted")
       .meta({ expected: "a name of 1 to 200 characters" }),
-    pushAddress: host.default("127.0.0.1").describe("Pushgateway in a new node.conf, host or IP without protocol"),
-    pushPort: fixedPort
-      .default(stackServices.pushgateway.ports.http)
-      .describe("Port of the Pushgateway in a new node.conf"),
-    pushIntervalSeconds: seconds.default(10).describe("Seconds between two pushes in a new node.conf"),
+    pushAddress: host.default("127.0.0.1").describe("Pushgateway host or IP in a new node.conf, without protocol"),
+    pushPort: fixedPort.default(stackServices.pushgateway.ports.http).describe("Pushgateway port in a new node.conf"),
+    pushIntervalSeconds: seconds.default(10).describe("Metrics push interval in a new node.conf, in seconds"),
   }),
 });

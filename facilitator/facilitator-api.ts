@@ -3,9 +3,9 @@ import { errorBody, type Api, type ApiResponse, type ApiOperation } from "#daemo
 
 const requirements = z.object({
   scheme: z.string(),
-  network: z.string().describe("CAIP-2, such as eip155:1672"),
-  amount: z.string().describe("Smallest units of the token"),
-  asset: z.string().describe("Address of the token"),
+  network: z.string().describe("CAIP-2 network, such as eip155:1672"),
+  amount: z.string().describe("In the token's smallest unit"),
+  asset: z.string().describe("Token address"),
   payTo: z.string(),
   maxTimeoutSeconds: z.number(),
   extra: z.record(z.string(), z.unknown()).optional(),
@@ -19,10 +19,10 @@ const paymentRequest = z.object({
       accepted: requirements,
       payload: z
         .record(z.string(), z.unknown())
-        .describe("Of the scheme: signature, and authorization (EIP-3009) or permit2Authorization (Permit2)"),
+        .describe("Scheme-specific: signature, and authorization (EIP-3009) or permit2Authorization (Permit2)"),
     })
-    .describe("What the client sent in PAYMENT-SIGNATURE, decoded"),
-  paymentRequirements: requirements.describe("What the seller requests"),
+    .describe("Decoded PAYMENT-SIGNATURE header"),
+  paymentRequirements: requirements.describe("Payment requirements from the seller"),
 });
 
 const verdict = z.object({
@@ -34,7 +34,7 @@ const verdict = z.object({
 
 const settlement = z.object({
   success: z.boolean(),
-  transaction: z.string().describe("Hash; empty where none was sent"),
+  transaction: z.string().describe("Transaction hash; empty if none was sent"),
   amount: z.string().optional().describe("For upto, the amount charged, in the token's smallest units"),
   network: z.string(),
   payer: z.string().optional(),
@@ -43,18 +43,18 @@ const settlement = z.object({
 });
 
 const refusals: Readonly<Record<number, ApiResponse>> = {
-  400: { description: "Not the shape of a payment; the path of what is wrong", body: errorBody },
+  400: { description: "Not a valid payment request; the error has the path of the invalid field", body: errorBody },
   401: { description: "The API key is missing or wrong", body: errorBody },
   413: { description: "The body is too large", body: errorBody },
   415: { description: "The body is not JSON", body: errorBody },
   500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
   429: {
     description:
-      "As many of the seller's payments as may be are being verified, or a limit of the seller's own is reached; Retry-After says when to try again",
+      "Too many of the seller's payments are being verified, or a limit of the seller's own is reached; Retry-After says when to retry",
     body: errorBody,
   },
   503: {
-    description: "Too much is under way, or the ledger can't be used; Retry-After says when to try again",
+    description: "Too many requests in flight, or the ledger is unavailable; Retry-After says when to retry",
     body: errorBody,
   },
 };
@@ -101,10 +101,10 @@ const operations: readonly ApiOperation[] = [
           ),
           assets: z
             .array(z.object({ address: z.string(), decimals: z.number().optional() }))
-            .describe("Tokens that are settled"),
+            .describe("Accepted tokens"),
           extensions: z.array(z.string()),
           signers: z.record(z.string(), z.array(z.string())),
-          error: z.string().optional().describe("Why nothing is settled now; kinds is empty then"),
+          error: z.string().optional().describe("Why settlement is unavailable; kinds is then empty"),
         }),
       },
       401: { description: "The API key that was sent is wrong", body: errorBody },

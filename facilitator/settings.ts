@@ -49,11 +49,11 @@ const seller = z.strictObject({
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
   port: port.default(stackServices.facilitator.ports.http).describe("Port of the HTTP listener"),
-  bodyLimitBytes: bytes.default(65_536).describe("Largest request body; a larger one is answered 413"),
-  requestTimeoutMs: milliseconds.default(10_000).describe("How long a client may take to send a request"),
+  bodyLimitBytes: bytes.default(65_536).describe("Max request body size; larger requests get 413"),
+  requestTimeoutMs: milliseconds.default(10_000).describe("Timeout for receiving a request"),
   ...connectionSettings,
   trustedProxies: proxySettings.trustedProxies.describe(
-    "Addresses of the proxies before the facilitator: their connections are many sellers', and not bounded by address",
+    "Addresses of proxies in front of the facilitator; their connections carry many sellers, so per-address limits do not apply",
   ),
   proxyProtocol: proxySettings.proxyProtocol,
 });
@@ -64,66 +64,67 @@ const settlement = section({
     .min(100)
     .max(85_000)
     .default(45_000)
-    .describe("How long /settle waits for the receipt before it answers settlement_pending; clients give up after 90 s")
+    .describe("How long /settle waits for the receipt before it returns settlement_pending; clients give up after 90 s")
     .meta({ expected: "milliseconds, a whole number from 100 to 85000" }),
   drainMs: milliseconds
     .default(3_000)
-    .describe("How long a stop waits for receipts before it answers settlement_pending; less than shutdown.graceMs"),
+    .describe(
+      "How long a shutdown waits for receipts before returning settlement_pending; must be less than shutdown.graceMs",
+    ),
   pollIntervalMs: z
     .int()
     .min(10)
     .max(60_000)
     .default(100)
-    .describe("Time between two looks at the chain while transactions are pending")
+    .describe("Interval between chain polls while transactions are pending")
     .meta({ expected: "milliseconds, a whole number from 10 to 60000" }),
   confirmations: z
     .int()
     .min(1)
     .max(1_000)
     .default(1)
-    .describe("Blocks, with the transaction's own, that make a settlement final")
+    .describe("Blocks, including the transaction's own, until a settlement is final")
     .meta({ expected: "a whole number from 1 to 1000" }),
   gasLimit: z
     .int()
     .min(60_000)
     .max(5_000_000)
     .default(200_000)
-    .describe("Most gas that one settlement may use; a payment that needs more is refused")
+    .describe("Max gas per settlement; payments that need more are rejected")
     .meta({ expected: "units of gas, a whole number from 60000 to 5000000" }),
   gasMarginPercent: z
     .int()
     .min(0)
     .max(400)
     .default(20)
-    .describe(
-      "Gas that a settlement's transaction gets beyond what the node estimates; never more than gasLimit in all",
-    )
+    .describe("Margin on top of the node's gas estimate for a settlement; the total never exceeds gasLimit")
     .meta({ expected: "per cent, a whole number from 0 to 400" }),
   maxFeePerGasGwei: z
     .number()
     .positive()
     .max(1_000_000)
     .default(500)
-    .describe(
-      "Most that the signer pays for one unit of gas; settlements are answered 500 while the chain charges more",
-    )
+    .describe("Max fee the signer pays per unit of gas; settlements get 500 while the chain charges more")
     .meta({ expected: "gwei, a number above 0 and at most 1000000" }),
   bumpAfterMs: milliseconds
     .default(15_000)
-    .describe("Age at which a pending transaction is replaced by one with a higher fee"),
+    .describe("Age after which a pending transaction is replaced by one with a higher fee"),
   bumpPercent: z
     .int()
     .min(10)
     .max(1_000)
     .default(25)
-    .describe("By how much a replacement raises the fee; nodes refuse less than 10")
+    .describe("Fee increase for a replacement; nodes reject less than 10")
     .meta({ expected: "per cent, a whole number from 10 to 1000" }),
-  inFlightMax: positiveInteger.max(10_000).default(1_000).describe("Most settlements under way; more are answered 503"),
+  inFlightMax: positiveInteger
+    .max(10_000)
+    .default(1_000)
+    .describe("Max settlements in flight; further requests get 503"),
   batchMax: positiveInteger
     .max(500)
     .default(64)
     .describe(
-      "Most settlements that are journalled and sent together, in one transaction where the chain has Multicall3; 1 sends each alone",
+      "Max settlements journaled and sent together, in one transaction if the chain has Multicall3; 1 sends each alone",
     ),
 });
 
@@ -132,7 +133,7 @@ const verification = section({
     .max(100_000)
     .default(1_000)
     .describe(
-      "Most verifications under way; more are answered 503. One seller (by API key, else by address) has three quarters of them at most, and fewer the more others have; beyond that it is answered 429",
+      "Max verifications in flight; further requests get 503. One seller (by API key, else by address) gets at most three quarters of them, less as others use more, and then gets 429",
     ),
 });
 
@@ -148,26 +149,26 @@ export const facilitatorSettings = defineSettings(
     operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),
     chain,
     signer: section({
-      privateKey: secret(privateKey).describe("Key of the account that submits settlements and pays for their gas"),
+      privateKey: secret(privateKey).describe("Private key of the account that submits settlements and pays their gas"),
     }),
     assets: z
       .array(asset)
       .min(1)
       .max(100)
       .describe(
-        "Tokens that payments may be made in; any other is rejected, so that no hostile token burns the signer's gas. `minAmount`: the least amount that is settled, in the token's smallest unit. Default: what one settlement may cost, by `nativePrice` (one unit of the native currency, in that unit); without either 1, which is not enough beyond loopback without apiKeys",
+        "Accepted tokens; others are rejected, so that no hostile token burns the signer's gas. `minAmount`: min settlement amount, in the token's smallest unit. Default: the max cost of one settlement, converted with `nativePrice` (price of one unit of the native currency, in the token's smallest unit); without either 1, which is rejected beyond loopback without apiKeys",
       )
       .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
     payees: z
       .array(address)
       .max(10_000)
       .default([])
-      .describe("Recipients that are served; an empty list serves all")
+      .describe("Allowed recipients; empty allows all")
       .meta({ expected: "a list of addresses" }),
     apiKeys: secret(apiKeys)
       .optional()
       .describe(
-        "Keys of the sellers that may call /verify and /settle, in `Authorization: Bearer` or `X-API-Key`; without it everybody may. `<name>=<key>` is a key of a seller of `sellers`",
+        "API keys for sellers that may call /verify and /settle, sent as `Authorization: Bearer` or `X-API-Key`; if unset, anyone may call them. `<name>=<key>` assigns a key to a seller in `sellers`",
       ),
     sellers: z
       .array(seller)
@@ -175,7 +176,7 @@ export const facilitatorSettings = defineSettings(
       .refine((all) => new Set(all.map(({ name }) => name)).size === all.length)
       .default([])
       .describe(
-        "Limits of sellers by name; each may be left out. `payees` and `assets` (with `minAmount` in the token's smallest unit): what is settled for it, among what the facilitator settles. `verificationsPerMinute`, `settlementsPerMinute`: calls, beyond which it is answered 429. `gasPerDay`: what its settlements may cost in a day (UTC), in the native currency",
+        "Limits per seller name, all optional. `payees` and `assets` (with `minAmount` in the token's smallest unit) narrow what is settled for the seller. `verificationsPerMinute`, `settlementsPerMinute`: max calls; further calls get 429. `gasPerDay`: max settlement cost per UTC day, in the native currency",
       )
       .meta({
         expected:
@@ -184,14 +185,13 @@ export const facilitatorSettings = defineSettings(
     openToAnybody: yesOrNo
       .default(false)
       .describe(
-        "Listens beyond loopback without apiKeys and payees: the signer pays the gas of anybody's payments then",
+        "Allows listening beyond loopback without apiKeys and payees; the signer then pays gas for anyone's payments",
       ),
     ledger: section({
       path: filePath
         .optional()
         .describe(
-          "SQLite file with every settlement and its signed transactions; one process at a time may use it, or the two of a hand-over. " +
-            "Default, without ledger.url: .gatehouse/facilitator.sqlite",
+          "SQLite file for settlements and their signed transactions; one process at a time may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/facilitator.sqlite",
         ),
       ...postgresSettings,
       retentionDays: z
@@ -199,7 +199,7 @@ export const facilitatorSettings = defineSettings(
         .min(1)
         .max(36_500)
         .default(90)
-        .describe("How long finished settlements stay in the ledger")
+        .describe("Retention of finished settlements in the ledger")
         .meta({ expected: "days, a whole number from 1 to 36500" }),
       compareIntervalMs: z
         .int()
@@ -207,7 +207,7 @@ export const facilitatorSettings = defineSettings(
         // GatehouseLedgerMismatch waits for five minutes, which must include several consistent checks.
         .max(75_000)
         .default(60_000)
-        .describe("Time between two comparisons of the last hour's settlements with their receipts on the chain")
+        .describe("Interval between comparisons of the last hour's settlements with their on-chain receipts")
         .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
     }),
     verification,

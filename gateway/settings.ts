@@ -6,11 +6,11 @@ import { listenSection, removedCertificate, referencesShape, rpcHealthShape } fr
 
 /** How to reach any EVM node. */
 const nodeSection = section({
-  httpUrl: httpUrl.describe("JSON-RPC over HTTP of the node, such as http://127.0.0.1:8545"),
+  httpUrl: httpUrl.describe("HTTP JSON-RPC endpoint of the node, such as http://127.0.0.1:8545"),
   webSocketUrl: webSocketUrl
     .optional()
-    .describe("JSON-RPC over WebSocket of the node; default: the place of node.httpUrl, by ws:// or wss://"),
-  chainId: chainId.describe("Chain id that the node has to answer"),
+    .describe("WebSocket JSON-RPC endpoint of the node; default: node.httpUrl with ws:// or wss://"),
+  chainId: chainId.describe("Chain ID that the node must report"),
 });
 
 /** Settings that most deployments set. */

@@ -112,7 +112,7 @@ export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: bo
     actions: z
       .array(z.enum(["resume", "adopt", "restart"]))
       .optional()
-      .describe("What the page offers now to whoever has the token; absent where there is none"),
+      .describe("Actions available on the page to the token holder; absent if there is no token"),
   });
   return {
     title: "Gatehouse sidecar",

@@ -6,7 +6,7 @@ import { statusHeadline, statusNode, statusPayments, statusVerdict } from "./sta
 const condition = z.object({
   type: z.enum(conditionTypes),
   title: z.string(),
-  status: z.enum(["True", "False", "Unknown"]).describe("True is right"),
+  status: z.enum(["True", "False", "Unknown"]).describe("True is healthy"),
   reason: z.string(),
   message: z.string(),
   since: z.iso.datetime(),
@@ -19,13 +19,13 @@ const failure = z.object({ type: z.string(), reason: z.string(), title: z.string
 const incident = failure.extend({
   severity: z.enum(["critical", "working", "warning", "unknown"]),
   since: z.iso.datetime(),
-  steps: z.array(z.object({ text: z.string(), command: z.string().optional() })).describe("What to do, in order"),
-  runbook: z.string().optional().describe("Path of its runbook on this listener"),
-  consequences: z.array(failure).describe("What fails because of it"),
+  steps: z.array(z.object({ text: z.string(), command: z.string().optional() })).describe("Steps to take, in order"),
+  runbook: z.string().optional().describe("Path of the runbook on this listener"),
+  consequences: z.array(failure).describe("Consequences of the incident"),
 });
 
 const links = {
-  pages: z.array(z.object({ name: z.string(), url: z.string() })).describe("Pages that this one links to"),
+  pages: z.array(z.object({ name: z.string(), url: z.string() })).describe("Links on the status page"),
 };
 
 /** Fields of a node's `/status` used by its page. */
@@ -33,7 +33,7 @@ export const nodePageShape = {
   ...links,
   verdict: statusVerdict,
   headline: statusHeadline,
-  incidents: z.array(incident).describe("One for each root cause, the most urgent first"),
+  incidents: z.array(incident).describe("One per root cause, most urgent first"),
 };
 
 /** The page of any service. */
@@ -66,7 +66,7 @@ export const servicePageApi: readonly ApiOperation[] = [
           buyers: z
             .object({ typescript: z.string(), python: z.string() })
             .optional()
-            .describe("A seller's: the lines that stock clients need to pay it"),
+            .describe("For sellers: the lines that stock clients need to pay"),
         }),
       },
     },
@@ -77,7 +77,7 @@ export const servicePageApi: readonly ApiOperation[] = [
 /** Describes `GET /status`, with a service's fields in addition to those of every node. */
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
-    at: z.iso.datetime().describe("The service's own time"),
+    at: z.iso.datetime().describe("Service time"),
     right: z.boolean(),
     node: z.looseObject(statusNode.shape),
     conditions: z.array(condition),

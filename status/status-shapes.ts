@@ -4,7 +4,7 @@ import { verdictLevels, type VerdictLevel } from "./verdict.ts";
 /** The node in a `/status` response. */
 export const statusNode = z.object({
   name: z.string(),
-  rpc: z.string().describe("Origin of its RPC"),
+  rpc: z.string().describe("Origin of its RPC endpoint"),
   height: z.number().optional(),
   latencyMs: z.number().optional(),
   chainId: z.number().optional(),
@@ -12,9 +12,9 @@ export const statusNode = z.object({
   binaryVersion: z
     .string()
     .optional()
-    .describe("What debug_protocolVersion of the running node answered; absent where it reports no version"),
-  syncing: z.unknown().optional().describe("What eth_syncing answered"),
-  answers: z.boolean().describe("Whether the last look was answered"),
+    .describe("debug_protocolVersion of the running node; absent if it reports no version"),
+  syncing: z.unknown().optional().describe("Response to eth_syncing"),
+  answers: z.boolean().describe("Whether the last check got a response"),
   answeredAt: z.iso.datetime().optional(),
 });
 
@@ -33,7 +33,7 @@ export const statusCondition = z.object({
 
 /** The headline of a sidecar's `/status`. */
 export const statusHeadline = z.object({
-  state: z.string().describe("In two or three words, e.g. Healthy or Node down"),
+  state: z.string().describe("Two or three words, e.g. Healthy or Node down"),
   cause: z.string(),
   since: z.iso.datetime().optional(),
   beganEarlier: z.boolean().optional().describe("Whether it was already so when the sidecar started"),
@@ -47,11 +47,11 @@ export const statusPayments = z.object({
   pending: z.number(),
   settled: z.number(),
   refused: z.array(z.object({ reason: z.string(), count: z.number() })).describe("Most frequent first"),
-  unpaid: z.number().describe("Requests without a payment, answered 402"),
-  overMs: z.number().describe("Time that the counts cover"),
-  balance: z.number().optional().describe("What the signer holds for gas"),
+  unpaid: z.number().describe("Requests without a payment, which got 402"),
+  overMs: z.number().describe("Time span of the counts"),
+  balance: z.number().optional().describe("Signer's balance for gas"),
   balanceUnit: z.string(),
-  balanceDays: z.number().optional().describe("Days that it lasts at the rate of that time"),
+  balanceDays: z.number().optional().describe("Days until the balance runs out at the rate over that time span"),
 });
 
 /** The figures in a `/status` response; unknown ones are absent. */

@@ -11,7 +11,7 @@ import { SettingsError } from "#daemon/settings/problem.ts";
 
 /** Settings that `gatehouse pay` reads from the environment: every process could read a key on the command line. */
 const paySettings = defineSettings("pay", [], {
-  signer: section({ privateKey: secret(privateKey).optional().describe("Key of the account that pays") }),
+  signer: section({ privateKey: secret(privateKey).optional().describe("Private key of the paying account") }),
   chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
 });
 

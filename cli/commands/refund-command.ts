@@ -10,7 +10,7 @@ import { reportFailure } from "./report-failure.ts";
 
 /** Settings that `gatehouse refund` reads from the environment, besides the facilitator's. */
 const refundSettings = defineSettings("refund", [], {
-  signer: section({ privateKey: secret(privateKey).optional().describe("Key of the payee") }),
+  signer: section({ privateKey: secret(privateKey).optional().describe("Private key of the payee") }),
 });
 
 const keyVariable = "GATEHOUSE_REFUND_SIGNER_PRIVATE_KEY";

@@ -9,7 +9,7 @@ import type { ReadinessCheck } from "./readiness.ts";
 export const checkBody = z.object({
   ok: z.boolean(),
   message: z.string(),
-  tolerated: z.boolean().exactOptional().describe("Wrong, and the service is fit for traffic all the same"),
+  tolerated: z.boolean().exactOptional().describe("True for a failure that does not affect readiness"),
 }) satisfies z.ZodType<ReadinessCheck>;
 
 const checks = z.record(z.string(), checkBody);
@@ -17,14 +17,14 @@ const checks = z.record(z.string(), checkBody);
 const configurationBody = z.object({
   service: z.string(),
   version: z.string(),
-  settingsSha256: z.string().describe("Digest of the environment that the service was started with"),
+  settingsSha256: z.string().describe("Digest of the environment the service was started with"),
   files: z.array(
     z.object({
       setting: z.string(),
       path: z.string(),
       sha256: z.string(),
       readAt: z.string().describe("ISO 8601"),
-      refused: z.string().exactOptional().describe("What is wrong with the text that stands there now"),
+      refused: z.string().exactOptional().describe("Why the current file content was rejected"),
     }),
   ),
 }) satisfies z.ZodType<ConfigurationInUse>;

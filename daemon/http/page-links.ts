@@ -10,7 +10,7 @@ export const pageLinks = z
   .array(z.string().regex(form))
   .max(64)
   .default([])
-  .describe("Pages that its page links to, each name=URL, such as overview=http://127.0.0.1:9610")
+  .describe("Links on the status page, each name=URL, such as overview=http://127.0.0.1:9610")
   .meta({ expected: "up to 64 of name=URL, without a password, separated by commas" });
 
 /** Lists the links from the setting. */

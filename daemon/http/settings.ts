@@ -7,22 +7,20 @@ import { section } from "../settings/settings.ts";
 export const connectionSettings = {
   connections: positiveInteger
     .default(20_000)
-    .describe("Most open connections of one listener; file descriptors and memory may allow fewer"),
+    .describe("Max open connections per listener; limits on file descriptors and memory may lower it"),
   connectionsPerAddress: positiveInteger
     .default(1_024)
     .describe(
-      "Most open connections of one address, IPv6 by /64, and never more than half of all; those of trusted proxies are not counted",
+      "Max open connections per client address (IPv6: /64), at most half of all connections; trusted proxies are exempt",
     ),
   newConnectionsPerAddress: positiveInteger
     .default(300)
     .describe(
-      "New connections of one address a second, IPv6 by /64, after as many at once as it may have open; more are closed unanswered. Those of trusted proxies are not counted",
+      "Max new connections per second and client address (IPv6: /64), after a burst of as many as the address may have open; further connections are closed without a response. Trusted proxies are exempt",
     ),
   descriptorReserve: positiveInteger
     .default(192)
-    .describe(
-      "File descriptors that clients' connections leave to the rest of the process; under a low limit three quarters of it",
-    ),
+    .describe("File descriptors reserved for the rest of the process; under a low limit, three quarters of the limit"),
 } as const;
 
 /** Connection limits of a service, as parsed from its settings. */
@@ -43,12 +41,12 @@ export const networks = z
 export const proxySettings = {
   trustedProxies: networks
     .default([])
-    .describe("Addresses of proxies whose forwarded client address is trusted; empty trusts none"),
+    .describe("Proxy addresses whose forwarded client address is trusted; empty trusts none"),
   forwardedHeader: z
     .enum(["x-forwarded-for", "forwarded"])
     .default("x-forwarded-for")
     .describe(
-      "Header in which trusted proxies give the client's address; the other one is never read, because a proxy may pass on a client's own",
+      "Header in which trusted proxies send the client's address; the other header is ignored, because a proxy may forward the client's own",
     )
     .meta({ expected: "x-forwarded-for or forwarded" }),
   forwardedHops: z
@@ -56,11 +54,11 @@ export const proxySettings = {
     .min(1)
     .max(64)
     .default(8)
-    .describe("Most trusted proxies one behind another; 1: whatever address the nearest one gives is the client's")
+    .describe("Max chained trusted proxies; 1: the address from the nearest proxy is the client's")
     .meta({ expected: "a whole number from 1 to 64" }),
   proxyProtocol: yesOrNo
     .default(false)
-    .describe("Whether every connection of a trusted proxy begins with a PROXY protocol header, version 1 or 2"),
+    .describe("Whether every connection from a trusted proxy starts with a PROXY protocol header, version 1 or 2"),
 } as const;
 
 /** Proxies in front of a listener, as parsed from its settings. */
@@ -79,11 +77,9 @@ export function defineOperationsSettings(options: Readonly<{ port: number; nothi
       .describe(`Address of the health and metrics listener; nothing is ${options.nothing} there`),
     port: port
       .default(options.port)
-      .describe("Port of the health and metrics listener: /livez, /readyz, /metrics, and at / a page"),
+      .describe("Port of the health and metrics listener: /livez, /readyz, /metrics, and a status page at /"),
     allowedHosts,
-    requestTimeoutMs: milliseconds
-      .default(5_000)
-      .describe("How long a client of that listener may take to send a request"),
+    requestTimeoutMs: milliseconds.default(5_000).describe("Timeout for receiving a request on that listener"),
     pages: pageLinks,
   });
 }

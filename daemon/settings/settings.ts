@@ -26,12 +26,12 @@ const common = {
     level: z
       .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
       .default("info")
-      .describe("Least severe level that is logged")
+      .describe("Minimum log level")
       .meta({ expected: "one of fatal, error, warn, info, debug, trace, silent" }),
     format: z
       .enum(logFormats)
       .default("auto")
-      .describe("json: one object a line; pretty: lines for a person; auto: pretty on a terminal, otherwise json")
+      .describe("json: one object per line; pretty: human-readable; auto: pretty on a terminal, otherwise json")
       .meta({ expected: "auto, json or pretty" }),
   }),
   start: section({
@@ -40,7 +40,7 @@ const common = {
       .min(100)
       .max(3_600_000)
       .default(120_000)
-      .describe("How long a start may take before the process gives up and says what it waited for")
+      .describe("Startup timeout; the process then exits and reports what it was waiting for")
       .meta({ expected: "milliseconds, a whole number from 100 to 3600000" }),
   }),
   shutdown: section({
@@ -49,7 +49,7 @@ const common = {
       .min(100)
       .max(600_000)
       .default(5_000)
-      .describe("How long a stop may take before the process ends all the same")
+      .describe("Shutdown timeout; the process then exits regardless")
       .meta({ expected: "milliseconds, a whole number from 100 to 600000" }),
   }),
 };

@@ -20,7 +20,7 @@ export const allowedHosts = z
   .max(64)
   .default([])
   .describe(
-    "Host names, without port, that a request's Host may name besides addresses and localhost; none: any, but on loopback none else (DNS rebinding)",
+    "Host names (without port) allowed in a request's Host header, besides IP addresses and localhost; empty allows any, except on loopback, where no others are allowed (DNS rebinding)",
   )
   .meta({ expected: "up to 64 host names, separated by commas" });
 

@@ -12,16 +12,16 @@ const postgresUrl = z
 export const postgresSettings = {
   url: secret(postgresUrl)
     .optional()
-    .describe("PostgreSQL database that replicas share, instead of the SQLite file; needed as soon as there are two"),
+    .describe("PostgreSQL database shared by replicas, instead of the SQLite file; required for two or more replicas"),
   poolSize: z
     .int()
     .min(2)
     .max(100)
     .default(10)
-    .describe("Most connections to PostgreSQL of one process")
+    .describe("Max PostgreSQL connections per process")
     .meta({ expected: "a whole number from 2 to 100" }),
-  connectTimeoutMs: milliseconds.default(5_000).describe("How long a connection to PostgreSQL may take to be had"),
-  statementTimeoutMs: milliseconds.default(5_000).describe("How long one statement may take in PostgreSQL"),
+  connectTimeoutMs: milliseconds.default(5_000).describe("Timeout for acquiring a PostgreSQL connection"),
+  statementTimeoutMs: milliseconds.default(5_000).describe("Timeout for one PostgreSQL statement"),
 };
 
 /** {@link postgresSettings}, parsed. */

@@ -8,7 +8,7 @@ const essentials = ["listen.port"];
 /** Settings of the sample upstream. */
 export const upstreamSettings = defineSettings("upstream", essentials, {
   listen: section({
-    host: host.default("127.0.0.1").describe("Address that the sample upstream listens on"),
-    port: port.default(stackServices.upstream.ports.http).describe("Port that the sample upstream listens on"),
+    host: host.default("127.0.0.1").describe("Listen address of the sample upstream"),
+    port: port.default(stackServices.upstream.ports.http).describe("Listen port of the sample upstream"),
   }),
 });

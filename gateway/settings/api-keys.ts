@@ -13,5 +13,5 @@ export const apiKeyShape = {
     .regex(/^[0-9a-f]{64}$/)
     .meta({ expected: "the key's SHA-256, 64 hexadecimal digits in small letters" })
     .describe("SHA-256 of the key, in hexadecimal"),
-  tier: tierName.describe("Tier of callers whose limits the holder has"),
+  tier: tierName.describe("Tier whose limits apply to the key"),
 } as const;

@@ -32,14 +32,14 @@ const privateNetworks = [
 ];
 
 const publicSection = section({
-  enabled: yesOrNo.default(true).describe("Whether the anonymous, limited listener runs"),
+  enabled: yesOrNo.default(true).describe("Enables the anonymous, rate-limited listener"),
   host: host.default("127.0.0.1").describe("Address of the public listener"),
   port: port.default(stackServices.sidecar.ports.rpc).describe("Port of the public listener, HTTP and WebSocket"),
-  tier: tierName.default("public").describe("Tier of the public listener's callers"),
+  tier: tierName.default("public").describe("Tier for callers of the public listener"),
 });
 
 const privateSection = section({
-  enabled: yesOrNo.default(false).describe("Whether the listener for callers with an API key or a token runs"),
+  enabled: yesOrNo.default(false).describe("Enables the listener for callers with an API key or token"),
   host: host.default("127.0.0.1").describe("Address of the private listener"),
   port: port
     .default(stackServices.sidecar.ports["private-rpc"])
@@ -47,166 +47,166 @@ const privateSection = section({
 });
 
 const internalSection = section({
-  enabled: yesOrNo.default(false).describe("Whether the listener for the operator's own programs runs"),
+  enabled: yesOrNo.default(false).describe("Enables the listener for the operator's own clients"),
   host: host.default("127.0.0.1").describe("Address of the internal listener; keep it on loopback or the pod network"),
   port: port.default(8548).describe("Port of the internal listener, HTTP and WebSocket"),
-  tier: tierName.default("internal").describe("Tier of the internal listener's callers"),
+  tier: tierName.default("internal").describe("Tier for callers of the internal listener"),
   networks: networks
     .default(privateNetworks)
-    .describe("Addresses that may connect to the internal listener; others are refused wherever it listens"),
+    .describe("Addresses allowed to connect to the internal listener; others are rejected on any listen address"),
   allowedHosts: z
     .array(z.string().min(1))
     .max(64)
     .default(["localhost", "127.0.0.1", "[::1]"])
-    .describe("Host names, without port, that a request's Host may name; others are refused (DNS rebinding)")
+    .describe("Host names (without port) allowed in the Host header; others are rejected (DNS rebinding)")
     .meta({ expected: "up to 64 host names, separated by commas" }),
 });
 
 const callersSection = section({
   ...proxySettings,
-  keysPath: filePath
-    .optional()
-    .describe("JSON5 file with the hashed API keys of the private listener; read again whenever it changes"),
+  keysPath: filePath.optional().describe("JSON5 file with the hashed API keys for the private listener; hot-reloaded"),
   recheckMs: milliseconds
     .default(10_000)
-    .describe("Time between two looks whether the key or token of a WebSocket is still good; else it is closed"),
+    .describe("Interval for rechecking a WebSocket's key or token; the connection is closed once it is invalid"),
   corsOrigins: z
     .array(z.string().min(1))
     .max(64)
     .optional()
     .describe(
-      "Web origins that may call the public and the private listener; * means all, empty means none. Default: all, but none for a listener on loopback",
+      "Web origins allowed on the public and private listeners; * allows all, empty allows none. Default: all, but none for a loopback listener",
     )
     .meta({ expected: "up to 64 origins such as https://app.example, separated by commas, or *" }),
 });
 
 const jwtSection = section({
-  jwksUrl: httpUrl.optional().describe("URL of the key set that signs callers' tokens"),
-  jwksPath: filePath
-    .optional()
-    .describe("File with the key set that signs callers' tokens; read again whenever it changes"),
-  issuer: z.string().min(1).optional().describe("Issuer that tokens must name").meta({ expected: "a token issuer" }),
-  audience: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Audience that tokens must name")
-    .meta({ expected: "a token audience" }),
+  jwksUrl: httpUrl.optional().describe("URL of the JWKS that verifies callers' tokens"),
+  jwksPath: filePath.optional().describe("JWKS file that verifies callers' tokens; hot-reloaded"),
+  issuer: z.string().min(1).optional().describe("Required token issuer").meta({ expected: "a token issuer" }),
+  audience: z.string().min(1).optional().describe("Required token audience").meta({ expected: "a token audience" }),
   tierClaim: z
     .string()
     .min(1)
     .default("tier")
-    .describe("Claim of a token that names the caller's tier")
+    .describe("Token claim that specifies the caller's tier")
     .meta({ expected: "the name of a claim" }),
   refetchMs: milliseconds
     .default(30_000)
-    .describe("Time from reading the key set to reading it again for a token with a key that it lacks"),
+    .describe("Min age of the JWKS before a token with an unknown key triggers a refetch"),
   keysCheckMs: milliseconds
     .default(60_000)
-    .describe("Time between two readings of the key set at jwksUrl: tokens of a key that has left it end by then"),
+    .describe("Refresh interval for jwksUrl; tokens signed with a removed key are valid until then at most"),
   keysKeptMs: milliseconds
     .default(600_000)
-    .describe("How long the key set at jwksUrl is good while it can't be read; after that no token is taken"),
-  cacheEntries: positiveInteger.default(10_000).describe("Verified tokens that are remembered"),
+    .describe(
+      "How long the JWKS from jwksUrl stays valid while it cannot be fetched; after that all tokens are rejected",
+    ),
+  cacheEntries: positiveInteger.default(10_000).describe("Max cached verified tokens"),
 });
 
 const rateStoreSection = section({
   redisUrl: secret(z.url({ protocol: /^rediss?$/ }).meta({ expected: "a redis:// or rediss:// URL" }))
     .optional()
-    .describe("Redis-protocol store that makes rate limits hold across replicas; default: limits per process"),
-  timeoutMs: milliseconds.default(100).describe("Time after which the store is passed over and the process decides"),
-  clients: positiveInteger.default(100_000).describe("Clients whose rates are remembered in the process"),
+    .describe("Redis-compatible store that shares rate limits across replicas; default: limits per process"),
+  timeoutMs: milliseconds
+    .default(100)
+    .describe("Timeout for the store, after which the process applies its own limits"),
+  clients: positiveInteger.default(100_000).describe("Max clients whose rates are tracked in the process"),
 });
 
 const upstreamSection = section({
-  connections: positiveInteger.default(64).describe("Most keep-alive connections to the node"),
+  connections: positiveInteger.default(64).describe("Max keep-alive connections to the node"),
   heldConnections: positiveInteger
     .default(16)
     .describe(
-      "Connections to the node whose answers may wait for clients to take them; with one more, the caller with the most loses the one that has waited longest",
+      "Max node connections with responses buffered for slow clients; beyond it, the caller with the most such connections loses its oldest",
     ),
   queuedCalls: positiveInteger
     .default(4_096)
-    .describe("Calls that may wait for a connection to the node, and as many for others of their callers"),
+    .describe(
+      "Max calls queued for a node connection, and max calls queued while their caller is at its concurrency limit",
+    ),
   queuedCallsPerCaller: positiveInteger
     .default(1_024)
-    .describe(
-      "Calls of one caller that may wait for a connection to the node, and for its others; callers are served by turns",
-    ),
-  connectTimeoutMs: milliseconds.default(2_000).describe("How long connecting to the node may take"),
+    .describe("Max calls per caller in each of these queues; callers are served round-robin"),
+  connectTimeoutMs: milliseconds.default(2_000).describe("Timeout for connecting to the node"),
   idleTimeoutMs: milliseconds
     .default(4_000)
-    .describe("Idle time after which a connection to the node is closed; keep it under the node's own"),
+    .describe("Idle timeout for connections to the node; keep it below the node's own"),
   batchItems: positiveInteger
     .max(1_000)
     .optional()
     .describe(
-      "Reads of a client's batch that go to the node in one batch; 1: each goes alone. Default: as many as its family of nodes takes, else 100",
+      "Max reads from a client batch sent to the node in one batch; 1: each is sent alone. Default: the limit of the node's family, else 100",
     ),
   batchResponseBytes: bytes
     .default(2_097_152)
     .describe(
-      "Bytes of the node's answer to one batch that are read; reads that have no answer in them go to it alone",
+      "Max bytes read from the node's response to one batch; reads without a response within it are sent alone",
     ),
 });
 
 const headSection = section({
-  pollIntervalMs: milliseconds
-    .default(500)
-    .describe("Time between two looks at the head while newHeads is unavailable"),
+  pollIntervalMs: milliseconds.default(500).describe("Interval for polling the head while newHeads is unavailable"),
   staleAfterMs: milliseconds
     .default(30_000)
-    .describe("Time without word of the head after which nothing is cached by it"),
-  timeoutMs: milliseconds.default(2_000).describe("How long the node may take to report its head"),
+    .describe("Time without head updates after which head-dependent caching stops"),
+  timeoutMs: milliseconds.default(2_000).describe("Timeout for the node to report its head"),
   tellAgeAfterMs: nonNegativeInteger
     .max(86_400_000)
     .default(30_000)
     .describe(
-      "Age of the node's latest block from which answers over HTTP report it (X-Gatehouse-Head-Age), in milliseconds",
+      "Age of the node's latest block from which HTTP responses report it, in milliseconds (X-Gatehouse-Head-Age)",
     ),
 });
 
 const cacheSection = section({
-  enabled: yesOrNo.default(true).describe("Whether answers are cached"),
-  coalesce: yesOrNo.default(true).describe("Whether identical reads in flight become one call to the node"),
-  totalBytes: bytes.default(67_108_864).describe("Most bytes of cached answers"),
-  entryBytes: bytes.default(262_144).describe("Largest answer that is cached or shared between identical reads"),
+  enabled: yesOrNo.default(true).describe("Enables the response cache"),
+  coalesce: yesOrNo.default(true).describe("Merges identical in-flight reads into one call to the node"),
+  totalBytes: bytes.default(67_108_864).describe("Max total size of cached responses"),
+  entryBytes: bytes
+    .default(262_144)
+    .describe("Max size of a response that is cached or shared between identical reads"),
 });
 
 const listenerSection = section({
   ...connectionSettings,
-  requestTimeoutMs: milliseconds.default(15_000).describe("How long a client may take to send a whole request"),
-  idleTimeoutMs: milliseconds.default(65_000).describe("Idle time after which a client's connection is closed"),
+  requestTimeoutMs: milliseconds.default(15_000).describe("Timeout for receiving a complete request"),
+  idleTimeoutMs: milliseconds.default(65_000).describe("Idle timeout for client connections"),
   slowReaderTimeoutMs: milliseconds
     .default(15_000)
     .describe(
-      "How long a client may take nothing, or less than 64 KiB, of answers that wait for it; then its connection is closed",
+      "How long a client may read nothing, or less than 64 KiB, of pending responses before its connection is closed",
     ),
-  fastPath: yesOrNo.default(true).describe("Whether common requests are read on the raw socket; off to rule it out"),
+  fastPath: yesOrNo
+    .default(true)
+    .describe("Parses common requests on the raw socket; disable it to rule it out as a cause"),
 });
 
 const tracingSection = section({
   otlpUrl: httpUrl
     .optional()
-    .describe("OTLP/HTTP endpoint that spans are sent to, such as http://collector:4318/v1/traces; default: no spans"),
+    .describe("OTLP/HTTP endpoint for spans, such as http://collector:4318/v1/traces; default: no spans"),
   authorization: secret(z.string().min(1).max(4_096).meta({ expected: "the value of an Authorization header" }))
     .optional()
-    .describe("Authorization header that spans are sent with"),
+    .describe("Authorization header for sending spans"),
   serviceName: z
     .string()
     .min(1)
     .default("gatehouse-gateway")
-    .describe("Name under which spans are shown")
+    .describe("Service name for spans")
     .meta({ expected: "a name" }),
   sampleRatio: z
     .number()
     .min(0)
     .max(1)
     .default(0.1)
-    .describe("Share of traces of which spans are made; private and internal callers may request theirs by traceparent")
+    .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent")
     .meta({ expected: "a number from 0 to 1" }),
-  queuedSpans: positiveInteger.max(1_000_000).default(4_096).describe("Spans that wait to be sent; more are dropped"),
-  timeoutMs: milliseconds.default(5_000).describe("How long sending spans may take"),
+  queuedSpans: positiveInteger
+    .max(1_000_000)
+    .default(4_096)
+    .describe("Max spans queued for sending; further spans are dropped"),
+  timeoutMs: milliseconds.default(5_000).describe("Timeout for sending spans"),
 });
 
 /** All settings of the gateway. Those that `policyPath` may change at runtime are in `policy.ts`. */
@@ -226,7 +226,7 @@ export const gatewayShape = {
   tracing: tracingSection,
   policyPath: filePath
     .optional()
-    .describe(`JSON5 file with any of ${Object.keys(policyShape).join(", ")}; takes effect as it changes`),
+    .describe(`JSON5 file with any of ${Object.keys(policyShape).join(", ")}; hot-reloaded`),
   ...policyShape,
 };
 

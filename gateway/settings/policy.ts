@@ -67,7 +67,7 @@ const tiers = z
       subscriptions: 1_024,
     },
   })
-  .describe("Limits of each tier of callers, by the tier's name")
+  .describe("Limits per tier name")
   .meta({
     expected:
       "an object of tiers, each with requestsPerSecond, requestBurst, computeUnitsPerSecond, … (see the README)",
@@ -90,7 +90,7 @@ const methods = z
   .record(methodName, methodChange)
   .default({})
   .describe(
-    "Changes to the method catalogue by method: audience, costUnits, timeoutMs, paramsBytes, cache; new names are added",
+    "Overrides of the method catalogue, by method: audience, costUnits, timeoutMs, paramsBytes, cache; new names are added",
   )
   .meta({ expected: 'an object such as { net_listening: { audience: "public" } }' });
 
@@ -98,105 +98,101 @@ const unknownMethods = section({
   private: z
     .enum(["refuse", "forward"])
     .default("refuse")
-    .describe("What the private listener does with methods that the catalogue lacks")
+    .describe("How the private listener handles methods missing from the catalogue")
     .meta({ expected: "refuse or forward" }),
   internal: z
     .enum(["refuse", "forward"])
     .default("refuse")
-    .describe("What the internal listener does with methods that the catalogue lacks")
+    .describe("How the internal listener handles methods missing from the catalogue")
     .meta({ expected: "refuse or forward" }),
 });
 
 const rateLimit = section({
-  enabled: yesOrNo.default(true).describe("Whether callers' rates are limited; off, eth_getLogs has its fallback cap"),
+  enabled: yesOrNo.default(true).describe("Enables rate limits; when disabled, eth_getLogs uses its fallback cap"),
   unitsPerKiB: nonNegativeInteger
     .max(1_000)
     .default(2)
     .describe(
-      "Compute units that each whole KiB of a call costs on top of its method's; of a message over 64 KiB, each KiB",
+      "Compute units per whole KiB of a call, on top of its method's cost; charged per KiB of a message over 64 KiB",
     ),
   unitsPerAnswerKiB: nonNegativeInteger
     .max(1_000)
     .default(1)
-    .describe(
-      "Compute units that each whole KiB of an answer costs beyond freeAnswerKiB; owed, and paid before the next call",
-    ),
+    .describe("Compute units per whole KiB of a response beyond freeAnswerKiB; charged as debt before the next call"),
   gasPerUnit: positiveInteger
     .default(500_000)
-    .describe("Gas that a compute unit buys in a call that names its gas; what its method costs is the least"),
+    .describe("Gas covered by one compute unit in calls that specify gas; the method's cost is the minimum"),
   freeAnswerKiB: nonNegativeInteger
     .max(1_048_576)
     .default(16)
-    .describe("KiB of each answer that its method's cost pays for"),
+    .describe("KiB of each response covered by the method's cost"),
 });
 
 const ranges = section({
-  logsBlocks: positiveInteger.default(100).describe("Blocks of one eth_getLogs while rates are limited"),
-  logsFallbackBlocks: positiveInteger.default(10_000).describe("Blocks of one eth_getLogs while rates are not limited"),
-  traceBlocks: positiveInteger.default(500).describe("Blocks of one trace_filter"),
+  logsBlocks: positiveInteger.default(100).describe("Max blocks per eth_getLogs while rate limits are enabled"),
+  logsFallbackBlocks: positiveInteger
+    .default(10_000)
+    .describe("Max blocks per eth_getLogs while rate limits are disabled"),
+  traceBlocks: positiveInteger.default(500).describe("Max blocks per trace_filter"),
   errorCode: z
     .int()
     .min(reservedCodes.lowest)
     .max(reservedCodes.highest)
     .default(rpcCodes.invalidParams)
-    .describe(`JSON-RPC error code of a block range over its cap; some programs look for ${rpcCodes.limitExceeded}`)
+    .describe(`JSON-RPC error code for a block range over its cap; some clients expect ${rpcCodes.limitExceeded}`)
     .meta({ expected: `a whole number from ${reservedCodes.lowest} to ${reservedCodes.highest}` }),
-  splitParallel: positiveInteger.max(64).default(4).describe("Pieces of one split range that are requested at a time"),
+  splitParallel: positiveInteger.max(64).default(4).describe("Max pieces of a split range requested concurrently"),
 });
 
 const limits = section({
   bodyBytes: bytes
     .max(268_435_456)
     .default(5_242_880)
-    .describe("Largest request body; of a WebSocket message, see webSocket.messageBytes"),
+    .describe("Max request body size; for WebSocket messages, see webSocket.messageBytes"),
   callBytes: bytes
     .max(268_435_456)
     .default(524_288)
-    .describe("Largest single call, alone or in a batch; what is larger is refused unread"),
+    .describe("Max size of a single call, alone or in a batch; larger calls are rejected unparsed"),
   callValues: positiveInteger
     .max(10_000_000)
     .default(20_000)
-    .describe("Most values, keys and escaped characters in one call, together"),
+    .describe("Max total of values, keys and escaped characters per call"),
   paramsBytes: bytes
     .max(268_435_456)
     .default(4_096)
-    .describe("Largest params of a method for which neither the catalogue nor gateway.methods has another size"),
-  batchItems: positiveInteger.default(1_000).describe("Most calls in one batch"),
+    .describe("Max params size for methods that have no own limit in the catalogue or gateway.methods"),
+  batchItems: positiveInteger.default(1_000).describe("Max calls per batch"),
   batchParallel: positiveInteger
     .max(256)
     .default(16)
-    .describe(
-      "Calls of one batch that are under way at a time, besides the reads that go together (upstream.batchItems)",
-    ),
+    .describe("Max concurrent calls per batch, besides reads batched together (upstream.batchItems)"),
   batchResponseBytes: bytes
     .default(26_214_400)
-    .describe("Bytes of one batch's answers, and of one answer over WebSocket; calls beyond are refused"),
-  responseBytes: bytes.default(134_217_728).describe("Largest answer of the node that is passed on"),
+    .describe("Max response bytes per batch, and per response over WebSocket; calls beyond it are rejected"),
+  responseBytes: bytes.default(134_217_728).describe("Max size of a forwarded node response"),
   traceCallOverrides: yesOrNo
     .default(false)
-    .describe("Whether debug_traceCall takes stateOverrides, blockOverrides and txIndex in its options"),
+    .describe("Whether debug_traceCall accepts stateOverrides, blockOverrides and txIndex in its options"),
   callGas: positiveInteger
     .default(50_000_000)
-    .describe("Most gas that a call may name; one that names more gets that much, as by geth's --rpc.gascap"),
-  depth: positiveInteger.max(10_000).default(256).describe("Deepest nesting of arrays and objects in a request"),
+    .describe("Max gas for a call; higher values are lowered to it, like geth's --rpc.gascap"),
+  depth: positiveInteger.max(10_000).default(256).describe("Max nesting depth of arrays and objects in a request"),
 });
 
 const overload = section({
   waitMs: milliseconds
     .default(5_000)
-    .describe(
-      "How long a call waits while its caller has as many in flight as its tier's concurrency; then it is refused",
-    ),
-  callsInFlight: positiveInteger.default(2_048).describe("Calls to the node under way, from which all are refused"),
+    .describe("How long a call waits while its caller is at its tier's concurrency limit before it is rejected"),
+  callsInFlight: positiveInteger
+    .default(2_048)
+    .describe("In-flight calls to the node above which all calls are rejected"),
   heavyCallsInFlight: positiveInteger
     .default(256)
-    .describe("Calls to the node under way, from which heavy ones are refused"),
-  heavyCostUnits: positiveInteger.default(75).describe("Cost from which a call counts as heavy"),
-  heavyParallel: positiveInteger.default(16).describe("Heavy calls to the node under way at a time"),
-  loopDelayMs: milliseconds
-    .default(200)
-    .describe("Delay of the gateway's own event loop from which heavy calls are refused"),
-  retryAfterSeconds: positiveInteger.max(3_600).default(1).describe("Retry-After of a call refused at overload"),
+    .describe("In-flight calls to the node above which heavy calls are rejected"),
+  heavyCostUnits: positiveInteger.default(75).describe("Min cost of a heavy call"),
+  heavyParallel: positiveInteger.default(16).describe("Max concurrent heavy calls to the node"),
+  loopDelayMs: milliseconds.default(200).describe("Event loop delay above which heavy calls are rejected"),
+  retryAfterSeconds: positiveInteger.max(3_600).default(1).describe("Retry-After for calls rejected at overload"),
 });
 
 const behind = section({
@@ -204,7 +200,7 @@ const behind = section({
     .enum(["refuse", "serve"])
     .default("refuse")
     .describe(
-      "What reads of the chain get while the node stalls and lag.references do not, or it is behind them: refuse, an error at once; serve, what it has",
+      "Response to chain reads while the node is stalled but lag.references are not, or while it lags behind them: refuse, an immediate error; serve, the node's current data",
     )
     .meta({ expected: "refuse or serve" }),
 });
@@ -215,9 +211,9 @@ const accessLog = section({
     .min(0)
     .max(1)
     .default(0)
-    .describe("Share of calls that the access log shows, without parameters")
+    .describe("Ratio of calls in the access log; parameters are never logged")
     .meta({ expected: "a number from 0 to 1" }),
-  slowMs: nonNegativeInteger.default(2_000).describe("Time from which a call is logged as slow; 0: never"),
+  slowMs: nonNegativeInteger.default(2_000).describe("Duration from which a call is logged as slow; 0: never"),
 });
 
 /** Settings that can change at runtime; together they form the policy. */

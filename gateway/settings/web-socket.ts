@@ -3,36 +3,34 @@ import { section } from "#daemon/settings/settings.ts";
 
 /** The gateway's WebSockets: those of its clients, and the one to the node. */
 export const webSocketSection = section({
-  clients: positiveInteger.default(10_000).describe("Most WebSocket clients of one listener"),
-  callsInFlight: positiveInteger.default(64).describe("Calls of one WebSocket client that may be under way"),
+  clients: positiveInteger.default(10_000).describe("Max WebSocket clients per listener"),
+  callsInFlight: positiveInteger.default(64).describe("Max in-flight calls per WebSocket client"),
   messageBytes: bytes
     .max(268_435_456)
     .default(1_048_576)
-    .describe("Largest WebSocket message where the tier names none, within limits.bodyBytes; one is unmasked at once"),
+    .describe(
+      "Max WebSocket message size where the tier sets none, within limits.bodyBytes; only one is unmasked at a time",
+    ),
   queueBytes: bytes
     .default(4_194_304)
-    .describe("Unsent bytes, besides answers, from which a slow WebSocket client is dropped, and its calls wait"),
+    .describe("Unsent bytes (excluding responses) above which a slow WebSocket client is dropped and its calls wait"),
   upstreamSubscriptions: positiveInteger
     .default(1_024)
-    .describe("Different subscriptions of all clients that the node has; equal ones are one"),
+    .describe("Max distinct subscriptions on the node for all clients; identical subscriptions count once"),
   upstreamSubscriptionsPerCaller: positiveInteger
     .default(128)
-    .describe("Of those, how many the clients of one caller may have begun"),
-  pingIntervalMs: milliseconds.default(30_000).describe("Time between two pings; a client that misses one is dropped"),
+    .describe("Max of these subscriptions created by one caller's clients"),
+  pingIntervalMs: milliseconds.default(30_000).describe("Ping interval; clients that miss a ping are dropped"),
   reconnectMs: milliseconds
     .default(500)
-    .describe("Time to the second attempt to reach the node's WebSocket; doubled with each that fails"),
-  reconnectMaxMs: milliseconds
-    .default(30_000)
-    .describe("Longest time between two attempts to reach the node's WebSocket"),
+    .describe("Initial delay before reconnecting to the node's WebSocket; doubled after each failure"),
+  reconnectMaxMs: milliseconds.default(30_000).describe("Max delay between reconnects to the node's WebSocket"),
   bridgeMs: nonNegativeInteger
     .max(600_000)
     .default(10_000)
-    .describe(
-      "Time in which a lost connection to the node may come back and subscribers be sent what they missed; 0: never",
-    ),
+    .describe("How long a lost node connection may take to recover with missed events sent to subscribers; 0: never"),
   bridgeBlocks: positiveInteger
     .max(1_000)
     .default(64)
-    .describe("Most blocks that subscribers are sent after the connection came back; beyond them they are closed"),
+    .describe("Max missed blocks sent to subscribers after a reconnect; beyond it their connections are closed"),
 });

@@ -14,34 +14,36 @@ const nodeKey = z.string().min(1).max(65_536).meta({ expected: "the text of the 
 const secrets = {
   signerPrivateKey: privateKey
     .optional()
-    .describe("Key of the account that submits settlements and pays their gas; needed unless devAccounts is true"),
+    .describe(
+      "Private key of the account that submits settlements and pays their gas; required unless devAccounts is true",
+    ),
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ expected: "a URL like postgresql://user:password@host:5432/database" })
-    .describe("PostgreSQL database of the ledgers, which replicas need; default is a SQLite file each"),
+    .describe("PostgreSQL database for the ledgers; required for replicas. Default: a SQLite file each"),
   postgresPassword: z
     .string()
     .regex(/^[A-Za-z0-9._~-]{16,64}$/)
     .optional()
     .meta({ expected: "16 to 64 letters, digits and . _ ~ -" })
-    .describe("Password of the stack's own PostgreSQL server; needed with postgresImage"),
+    .describe("Password for the stack's own PostgreSQL server; required with postgresImage"),
   alertmanagerConfig: z
     .string()
     .min(1)
     .max(262_144)
     .optional()
     .meta({ expected: "the text of an alertmanager.yml" })
-    .describe("Text of the alertmanager.yml of the stack's own Alertmanager"),
+    .describe("Contents of alertmanager.yml for the stack's own Alertmanager"),
   grafanaPassword: z
     .string()
     .min(12)
     .max(200)
     .optional()
     .meta({ expected: "12 to 200 characters" })
-    .describe("Password of Grafana's admin; default is one that is derived from the signer's key"),
-  domainKey: nodeKey.optional().describe("Text of a real node's file domain.key; needed with nodeImage"),
-  stabilizingKey: nodeKey.optional().describe("Text of a real node's file stabilizing.key; needed with nodeImage"),
+    .describe("Password of Grafana's admin user; default: derived from the signer's key"),
+  domainKey: nodeKey.optional().describe("Contents of a real node's domain.key; required with nodeImage"),
+  stabilizingKey: nodeKey.optional().describe("Contents of a real node's stabilizing.key; required with nodeImage"),
   ...nodeSecrets,
 };
 

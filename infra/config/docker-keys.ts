@@ -13,7 +13,7 @@ export const dockerKeys = {
     .enum(["docker", "kubernetes"])
     .default("docker")
     .meta({ expected: "docker or kubernetes" })
-    .describe("Where the stack runs: docker or kubernetes"),
+    .describe("Deployment target: docker or kubernetes"),
   dockerEngine: z
     .string()
     .regex(/^(unix:\/\/\/|tcp:\/\/|ssh:\/\/|npipe:\/\/).+$/)
@@ -25,46 +25,42 @@ export const dockerKeys = {
     .min(0)
     .optional()
     .meta({ notSet: -1, expected: "the number of the group that may use the engine's socket" })
-    .describe("Group that may use the engine's socket; found by itself where the engine is on this machine"),
+    .describe("Group with access to the engine's socket; detected if the engine is on this machine"),
   publishAddress: z
     .union([z.ipv4(), z.ipv6()])
     .default("127.0.0.1")
     .meta({ expected: "an IP address of the Docker host" })
-    .describe("Address of the Docker host on which the gateway and the resource server are published"),
-  gatewayPort: port.min(1).default(sidecar.rpc).describe("Host port of the gateway, HTTP and WebSocket"),
+    .describe("Address on the Docker host to publish the gateway and the resource server on"),
+  gatewayPort: port.min(1).default(sidecar.rpc).describe("Host port for the gateway, HTTP and WebSocket"),
   privateGatewayPort: port
     .min(1)
     .default(sidecar["private-rpc"])
-    .describe("Host port, on loopback, of the gateway for callers who bought a token"),
-  resourceServerPort: port.min(1).default(server.http).describe("Host port of the resource server"),
+    .describe("Loopback host port for the gateway's private listener, for callers with a purchased token"),
+  resourceServerPort: port.min(1).default(server.http).describe("Host port for the resource server"),
   resourceServerOperationsPort: port
     .min(1)
     .default(server.operations)
-    .describe("Host port, on loopback, of the resource server's health and metrics"),
+    .describe("Loopback host port for the resource server's health and metrics"),
   statusPort: port
     .min(1)
     .default(sidecar.status)
-    .describe("Host port, on loopback, of the sidecar's health, metrics and status"),
+    .describe("Loopback host port for the sidecar's health, metrics and status"),
   baseImage: imageReference
     .default("node:26-bookworm-slim")
-    .describe("Image with Node 24 or later, and for the devnet a shell, that Gatehouse's images are built on"),
+    .describe("Base image for Gatehouse's images: Node 24 or later, and a shell for the devnet"),
   imageBuilder: z
     .enum(["auto", "classic", "buildkit"])
     .default("auto")
     .meta({ expected: "auto, classic or buildkit" })
-    .describe("Docker's builder for the images: classic, buildkit, or auto for the one that the engine recommends"),
+    .describe("Docker image builder: classic, buildkit, or auto for the engine's recommended builder"),
   imageArchitecture: z
     .enum(["auto", ...imageArchitectures])
     .default("auto")
     .meta({ expected: `auto, ${imageArchitectures.join(" or ")}` })
-    .describe("Processor that the images are built for: amd64, arm64, or auto for that of an engine on this machine"),
+    .describe("Image architecture: amd64, arm64, or auto for that of an engine on this machine"),
   protectData: yesOrNo
     .default(true)
-    .describe("Whether chain data and ledgers are protected against deletion and kept by destroy"),
-  gatehouseImage: imageReference
-    .optional()
-    .describe("Image of Gatehouse by reference; default, on Docker, is to build it"),
-  devnetImage: imageReference
-    .optional()
-    .describe("Image of the devnet node by reference; default, on Docker, is to build it"),
+    .describe("Whether chain data and ledgers are protected against deletion and retained by destroy"),
+  gatehouseImage: imageReference.optional().describe("Gatehouse image reference; default on Docker: built locally"),
+  devnetImage: imageReference.optional().describe("Devnet node image reference; default on Docker: built locally"),
 };

@@ -11,53 +11,57 @@ const existing = z.strictObject({
   namespace: z
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
-    .describe("Namespace of Prometheus's pods; network policies let them in, to the ports with metrics alone"),
+    .describe("Namespace of Prometheus's pods; network policies admit them to metrics ports only"),
   podLabels: labels
     .default({})
-    .describe("Labels of Prometheus's pods; with them no other pod of the namespace is let in"),
+    .describe("Labels of Prometheus's pods; if set, no other pod in the namespace is admitted"),
   by: z
     .enum(["operator", "annotations"])
     .default("operator")
     .describe(
-      "How Prometheus finds the pods: operator by a PodMonitor each, annotations by prometheus.io/scrape, port and path on the pods",
+      "Pod discovery: operator, one PodMonitor per service; annotations, prometheus.io/scrape, port and path on the pods",
     ),
   labels: labels
     .default({})
-    .describe("Labels of each PodMonitor and of the PrometheusRule, which the operator's selectors request"),
+    .describe("Labels on each PodMonitor and the PrometheusRule, to match the operator's selectors"),
   rules: z
     .boolean()
     .default(true)
-    .describe("Whether the alerts come as a PrometheusRule; with several stacks in one cluster, let one bring them"),
+    .describe(
+      "Whether to deploy the alerts as a PrometheusRule; with several stacks in one cluster, enable it in one only",
+    ),
   dashboards: z
     .boolean()
     .default(true)
-    .describe("Whether the dashboards come as ConfigMaps; with several stacks in one cluster, let one bring them"),
+    .describe(
+      "Whether to deploy the dashboards as ConfigMaps; with several stacks in one cluster, enable it in one only",
+    ),
   dashboardLabels: labels
     .default({ grafana_dashboard: "1" })
-    .describe("Labels of the dashboards' ConfigMaps, by which Grafana's sidecar finds them"),
+    .describe("Labels on the dashboards' ConfigMaps, to match Grafana's sidecar"),
 });
 
 /** Docker host port on which operators reach the stack's own server. */
 const operatorsPort = (number: number, what: string) =>
-  port.min(1).default(number).describe(`Docker: host port, on loopback, of ${what}`);
+  port.min(1).default(number).describe(`Docker: loopback host port for ${what}`);
 
 /** Describes the official image by its name without the digest, for readability. */
 const image = (service: "prometheus" | "alertmanager" | "grafana") =>
   imageReference
     .optional()
     .describe(
-      `Image, with a digest; default is the official ${stackServices[service].official.split("@")[0]} by its digest`,
+      `Image, with a digest; default: the official ${stackServices[service].official.split("@")[0]} by its digest`,
     );
 
 const prometheus = z.strictObject({
   image: image("prometheus"),
-  retentionDays: z.int().min(1).max(3_650).default(15).describe("How many days samples are kept"),
+  retentionDays: z.int().min(1).max(3_650).default(15).describe("Sample retention in days"),
   volumeGibibytes: z
     .int()
     .min(1)
     .max(65_536)
     .default(10)
-    .describe("Size of its volume in GiB; samples take four fifths of it at most, and the oldest go first"),
+    .describe("Volume size in GiB; samples use at most four fifths, and the oldest are deleted first"),
   port: operatorsPort(stackServices.prometheus.ports.http, "Prometheus"),
 });
 
@@ -67,7 +71,7 @@ const alertmanager = z.strictObject({
   watchdog: z
     .boolean()
     .default(false)
-    .describe("Whether GatehouseWatchdog fires always, for a receiver that wakes somebody when it stops"),
+    .describe("Whether GatehouseWatchdog always fires, for a receiver that alerts when it stops"),
 });
 
 const grafana = z.strictObject({
@@ -81,29 +85,31 @@ const observability = z.strictObject({
     .min(5)
     .max(60)
     .default(30)
-    .describe("Seconds between two scrapes of a service; the alerts' rules bear 60 at most"),
+    .describe("Scrape interval of a service, in seconds; the alert rules support at most 60"),
   runbookBaseUrl: z
     .url({ protocol: /^https?$/ })
     .default(nobodysRunbooks)
-    .describe("Where your people read docs/runbooks; alerts and dashboards link to it"),
+    .describe("Base URL of docs/runbooks, linked from alerts and dashboards"),
   logsUrl: z
     .string()
     .regex(/^https?:\/\/\S+$/)
     .max(2_000)
     .optional()
     .describe(
-      "Where your people read the stack's logs, linked from each dashboard; may have Grafana's variables ${stack} and ${instance}",
+      "URL of the stack's logs, linked from each dashboard; may contain Grafana's variables ${stack} and ${instance}",
     ),
   existing: existing
     .optional()
-    .describe(
-      "Kubernetes: fits the stack into a Prometheus that the cluster has; absent: it does not know of the stack",
-    ),
-  prometheus: prometheus.optional().describe("A Prometheus of the stack's own; absent: none"),
+    .describe("Kubernetes: integrates the stack with the cluster's Prometheus; default: no integration"),
+  prometheus: prometheus.optional().describe("Deploys a Prometheus with the stack; default: none"),
   alertmanager: alertmanager
     .optional()
-    .describe("An Alertmanager next to that Prometheus, with the secret alertmanagerConfig; absent: none"),
-  grafana: grafana.optional().describe("A Grafana with the dashboards over that Prometheus; absent: none"),
+    .describe(
+      "Deploys an Alertmanager with that Prometheus, configured by the secret alertmanagerConfig; default: none",
+    ),
+  grafana: grafana
+    .optional()
+    .describe("Deploys a Grafana with the dashboards and that Prometheus as data source; default: none"),
 });
 
 /** A stack's monitoring: the value of `observability`. */
@@ -115,6 +121,6 @@ export const observabilityKeys = {
     .optional()
     .meta({ expected: "{existing, prometheus, alertmanager, grafana, …}; see docs/observability.md" })
     .describe(
-      "Alerts, dashboards and who scrapes the services: {existing, prometheus, alertmanager, grafana, …}; docs/observability.md",
+      "Alerts, dashboards and scraping: {existing, prometheus, alertmanager, grafana, …}; docs/observability.md",
     ),
 };

@@ -7,8 +7,8 @@ const replicasMax = 50;
 
 const replicas = z
   .strictObject({
-    min: z.int().min(1).max(replicasMax).describe("Processes that always run"),
-    max: z.int().min(1).max(replicasMax).describe("Processes at most; above min, an autoscaler chooses by CPU"),
+    min: z.int().min(1).max(replicasMax).describe("Min replicas"),
+    max: z.int().min(1).max(replicasMax).describe("Max replicas; above min, an autoscaler scales by CPU"),
   })
   .default({ min: 1, max: 1 })
   .meta({ expected: `{min, max}, whole numbers from 1 to ${replicasMax}` });
@@ -17,50 +17,44 @@ const replicas = z
 export const paymentKeys = {
   devAccounts: yesOrNo
     .default(false)
-    .describe("Use the devnet's well-known accounts as signer and payee; refused with nodeImage"),
-  payTo: address.optional().describe("Account that is paid where a route names no other"),
+    .describe("Use the devnet's well-known accounts as signer and payee; rejected with nodeImage"),
+  payTo: address.optional().describe("Default payee for routes that specify none"),
   databaseCidr: z
     .union([z.cidrv4(), z.cidrv6()])
     .optional()
     .meta({ expected: "a range of addresses such as 10.1.2.0/24" })
-    .describe(
-      "Kubernetes: addresses of databaseUrl's server that network policies allow; default is its port on any host",
-    ),
+    .describe("Kubernetes: CIDR of databaseUrl's server for network policies; default: its port on any host"),
   postgresImage: imageReference
     .optional()
-    .describe(
-      "Docker: official PostgreSQL image, 13 or later, of a server for the ledgers; default is a SQLite file each",
-    ),
+    .describe("Docker: official PostgreSQL image, 13 or later, for a ledger server; default: a SQLite file each"),
   postgresUser: z
     .int()
     .min(1)
     .max(2_147_483_647)
     .default(999)
     .meta({ expected: "the number of the user postgres of postgresImage" })
-    .describe("Number of the user postgres of postgresImage: 999 in images on Debian, 70 in those on Alpine"),
+    .describe("User ID of postgres in postgresImage: 999 in Debian images, 70 in Alpine images"),
   facilitatorReplicas: replicas.describe(
-    "Kubernetes: processes of the facilitator, {min, max}; more than 1 needs databaseUrl; default is 1",
+    "Kubernetes: facilitator replicas, {min, max}; more than 1 requires databaseUrl; default: 1",
   ),
   resourceServerReplicas: replicas.describe(
-    "Kubernetes: processes of the resource server, {min, max}; more than 1 needs databaseUrl; default is 1",
+    "Kubernetes: resource server replicas, {min, max}; more than 1 requires databaseUrl; default: 1",
   ),
-  tokenAddress: address
-    .optional()
-    .describe("Contract of the EIP-3009 token with 6 decimals that prices are charged in"),
+  tokenAddress: address.optional().describe("Contract of the EIP-3009 token with 6 decimals used for prices"),
   tokenName: text("the token's name in its EIP-712 domain")
     .default("USDC")
-    .describe("The token's name in its EIP-712 domain"),
+    .describe("Token name in its EIP-712 domain"),
   tokenVersion: text("the token's version in its EIP-712 domain")
     .default("2")
-    .describe("The token's version in its EIP-712 domain"),
+    .describe("Token version in its EIP-712 domain"),
   routes: z
     .record(z.string(), z.unknown())
     .default({})
     .meta({ expected: "routes keyed by <METHOD> <path>" })
-    .describe("Routes that are sold, keyed by <METHOD> <path>; default is the sample GET /data"),
+    .describe("Paid routes, keyed by <METHOD> <path>; default: the sample GET /data"),
   publicUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({ expected: "an http:// or https:// URL" })
-    .describe("URL under which clients reach the resource server, where it is not what they request"),
+    .describe("Public URL of the resource server, if it differs from the one in clients' requests"),
 };

@@ -8,23 +8,23 @@ const name = z.string().min(1);
 const annotations = z.record(z.string(), z.string()).default({});
 
 const shared = {
-  gatewayHost: hostName.describe("Host name of the gateway"),
-  resourceServerHost: hostName.describe("Host name of the resource server"),
-  annotations: annotations.describe("Annotations of the objects"),
+  gatewayHost: hostName.describe("Host name for the gateway"),
+  resourceServerHost: hostName.describe("Host name for the resource server"),
+  annotations: annotations.describe("Annotations on the created objects"),
   serviceAnnotations: z
     .strictObject({
-      gateway: annotations.describe("Annotations of the gateway's Service"),
-      resourceServer: annotations.describe("Annotations of the resource server's Service"),
+      gateway: annotations.describe("Annotations on the gateway's Service"),
+      resourceServer: annotations.describe("Annotations on the resource server's Service"),
     })
     .prefault({})
-    .describe("Annotations of the Services {gateway, resourceServer}, which a cloud's load balancer reads"),
+    .describe("Annotations on the Services {gateway, resourceServer}, for a cloud load balancer"),
   sourceCidrs: z
     .array(z.union([z.cidrv4(), z.cidrv6()], "expected a CIDR range"))
     .min(1)
     .max(64)
     .optional()
     .describe(
-      "Ranges from which a load balancer outside the cluster reaches the pods; the network policies let these in instead of a namespace's pods",
+      "CIDRs from which an external load balancer reaches the pods; network policies admit these instead of a namespace's pods",
     ),
   trustedProxies: z
     .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
@@ -34,35 +34,39 @@ const shared = {
     .max(64)
     .optional()
     .describe(
-      "Addresses of the proxies whose X-Forwarded-For is believed, such as the controller's pods; default is sourceCidrs, else private networks, for one hop",
+      "Addresses of proxies whose X-Forwarded-For is trusted, such as the controller's pods; default: sourceCidrs, else private networks, for one hop",
     ),
 };
 
 /** Public access through an ingress controller. */
 export const ingressSchema = z.strictObject({
   ...shared,
-  className: name.optional().describe("IngressClass; default is the cluster's"),
+  className: name.optional().describe("IngressClass; default: the cluster's"),
   controllerNamespace: name
     .default("ingress-nginx")
     .describe(
-      "Namespace of the controller's pods: the only pods from outside that reach the gateway and the resource server",
+      "Namespace of the controller's pods, the only external pods admitted to the gateway and the resource server",
     ),
   tlsSecret: name
     .optional()
-    .describe("Secret with the certificate of both hosts; absent: annotations say where the load balancer has it from"),
+    .describe(
+      "TLS Secret with the certificate for both hosts; without it, annotations specify the load balancer's certificate",
+    ),
 });
 
 /** Public access through an existing Gateway of the cluster (Gateway API), whose listener terminates TLS. */
 export const gatewayApiSchema = z.strictObject({
   ...shared,
-  name: name.describe("Name of the Gateway"),
-  namespace: name.describe("Namespace of the Gateway"),
+  name: name.describe("Gateway name"),
+  namespace: name.describe("Gateway namespace"),
   listener: name
     .default("https")
-    .describe("The Gateway's HTTPS listener; named, because a route without one would also be served in clear"),
+    .describe(
+      "HTTPS listener of the Gateway; required, because routes without a listener would also be served over HTTP",
+    ),
   controllerNamespace: name
     .optional()
-    .describe("Namespace of the pods that carry the Gateway's traffic; default is the Gateway's own"),
+    .describe("Namespace of the pods that proxy the Gateway's traffic; default: the Gateway's own"),
 });
 
 /** Public access through an Ingress. */

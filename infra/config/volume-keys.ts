@@ -2,12 +2,12 @@ import { z } from "zod";
 import { cronExpression } from "#daemon/settings/cron.ts";
 
 const restore = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }).describe("Address of the tar archive, plain or packed with zstd or gzip"),
+  url: z.url({ protocol: /^https?$/ }).describe("URL of the tar archive, uncompressed or compressed with zstd or gzip"),
   sha256: z
     .string()
     .regex(/^[0-9a-fA-F]{64}$/)
     .describe("SHA-256 of the archive, in hexadecimal"),
-  strip: z.int().min(0).max(16).default(0).describe("How many leading folders of the archive's paths are left out"),
+  strip: z.int().min(0).max(16).default(0).describe("Leading path components to strip from the archive"),
 });
 
 const volumeGrowth = z.strictObject({
@@ -16,9 +16,9 @@ const volumeGrowth = z.strictObject({
     .min(0.01)
     .max(0.9)
     .optional()
-    .describe("The volume grows when less than this part of it is free; default is the sidecar's"),
-  stepGibibytes: z.int().min(1).optional().describe("By how many GiB it grows; default is the sidecar's"),
-  ceilingGibibytes: z.int().min(1).describe("Size in GiB beyond which it does not grow"),
+    .describe("Free ratio of the volume below which it grows; default: the sidecar's"),
+  stepGibibytes: z.int().min(1).optional().describe("Growth step in GiB; default: the sidecar's"),
+  ceilingGibibytes: z.int().min(1).describe("Max volume size in GiB"),
 });
 
 const volumeSnapshots = z.strictObject({
@@ -26,9 +26,9 @@ const volumeSnapshots = z.strictObject({
     .string()
     .regex(/^(@(hourly|daily|weekly|monthly)|\S+( \S+){4})$/)
     .pipe(cronExpression)
-    .describe('When a snapshot is taken: a cron expression in UTC, such as "0 3 * * *"'),
-  keep: z.int().min(1).max(1_000).default(7).describe("How many snapshots are kept"),
-  className: z.string().min(1).optional().describe("VolumeSnapshotClass; default is the cluster's"),
+    .describe('Snapshot schedule: a cron expression in UTC, such as "0 3 * * *"'),
+  keep: z.int().min(1).max(1_000).default(7).describe("Number of snapshots to retain"),
+  className: z.string().min(1).optional().describe("VolumeSnapshotClass; default: the cluster's"),
 });
 
 /** Keys for the node's volume. */
@@ -39,21 +39,21 @@ export const volumeKeys = {
     .max(1_048_576)
     .default(500)
     .meta({ expected: "the size of the node's volume in GiB, a whole number from 1 to 1048576" })
-    .describe("Kubernetes: size of the node's volume in GiB at the beginning"),
+    .describe("Kubernetes: initial size of the node's volume, in GiB"),
   volumeGrowth: volumeGrowth
     .optional()
     .meta({ expected: "{ceilingGibibytes, stepGibibytes, growBelowFreeRatio}; see infra/README.md" })
     .describe(
-      "Kubernetes: how the node's volume grows when it fills: {ceilingGibibytes, stepGibibytes, growBelowFreeRatio}",
+      "Kubernetes: growth of the node's volume as it fills: {ceilingGibibytes, stepGibibytes, growBelowFreeRatio}",
     ),
   volumeSnapshots: volumeSnapshots
     .optional()
     .meta({
       expected: '{schedule, keep, className}, with a cron expression in UTC such as "0 3 * * *" and how many are kept',
     })
-    .describe("Kubernetes: VolumeSnapshots of the node's volume on a schedule: {schedule, keep, className}"),
+    .describe("Kubernetes: scheduled VolumeSnapshots of the node's volume: {schedule, keep, className}"),
   restore: restore
     .optional()
     .meta({ expected: "{url, sha256, strip}: an http(s) URL of a tar archive and its SHA-256 in hexadecimal" })
-    .describe("Snapshot that chain data are restored from before the first start: {url, sha256, strip}"),
+    .describe("Snapshot to restore chain data from before the first start: {url, sha256, strip}"),
 };

@@ -12,16 +12,16 @@ const prefix = z
   .regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/)
   .meta({ expected: "up to 40 small letters, digits and dashes" })
   .describe(
-    "Begins the names of all that is made, on an engine or in a cluster; default is the component's name, a dash and the name of Pulumi's stack",
+    "Prefix for the names of all resources, on an engine or in a cluster; default: the component's name, a dash and the Pulumi stack's name",
   );
 
 /** The inputs of the component `Stack`: the keys of a stack's configuration except those for building images, which a component does not do. */
 export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
-  gatehouseImage: imageReference.describe("Image of Gatehouse by reference, of the release of this package"),
+  gatehouseImage: imageReference.describe("Gatehouse image reference, from this package's release"),
   devnetImage: imageReference
     .optional()
-    .describe("Image of the devnet node by reference; needed without nodeImage, and without routes"),
+    .describe("Devnet node image reference; required without nodeImage, and without routes"),
 });
 
 type Given = z.input<typeof inputsSchema>;

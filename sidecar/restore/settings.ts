@@ -10,43 +10,39 @@ export const restoreSettings = defineSettings(
   [],
   {
     archive: section({
-      url: httpUrl.describe("URL of the snapshot: a tar archive, plain or packed with zstd or gzip"),
+      url: httpUrl.describe("Snapshot URL: a tar archive, uncompressed or compressed with zstd or gzip"),
       sha256: z
         .string()
         .regex(/^[0-9a-fA-F]{64}$/)
         .optional()
-        .describe("SHA-256 of the archive as it is downloaded; nothing else is unpacked. Without it, the log warns")
+        .describe("SHA-256 of the downloaded archive; any other archive is rejected. If unset, a warning is logged")
         .meta({ expected: "64 hexadecimal digits" }),
       strip: z
         .int()
         .min(0)
         .max(16)
         .default(0)
-        .describe("Leading directories of the archive's paths that are left out")
+        .describe("Leading path components to strip from the archive")
         .meta({ expected: "a whole number from 0 to 16" }),
-      limitBytes: bytes.default(8_796_093_022_208).describe("Largest archive, and largest sum of unpacked files"),
+      limitBytes: bytes.default(8_796_093_022_208).describe("Max size of the archive, and of all unpacked files"),
     }),
     dataPath: filePath.describe(
-      "The node's data directory; filled where it is empty or absent, otherwise left as it is. A family whose snapshots are a part of it needs the rest there: genesis comes first",
+      "Data directory of the node; filled if empty or absent, otherwise left unchanged. A family whose snapshots contain only part of the data needs the rest there, so run genesis first",
     ),
     family: z
       .enum(nodeFamilies.map(({ name }) => name))
       .optional()
-      .describe("Family of the node; default: the one whose programs or configuration file are next to dataPath")
+      .describe("Node family; default: detected from the binaries or configuration file next to dataPath")
       .meta({ expected: nodeFamilies.map(({ name }) => name).join(" or ") }),
     replace: yesOrNo
       .default(false)
-      .describe(
-        "Whether the part of the data that the snapshot replaces may hold data, such as those of genesis; they are put aside",
-      ),
-    stallMs: milliseconds
-      .default(60_000)
-      .describe("Time without a byte after which a download is resumed where it ended"),
-    retryMs: milliseconds.default(5_000).describe("Time between two attempts"),
+      .describe("Whether data that the snapshot replaces may exist, such as data from genesis; it is moved aside"),
+    stallMs: milliseconds.default(60_000).describe("Time without data after which a download is resumed"),
+    retryMs: milliseconds.default(5_000).describe("Delay between attempts"),
     attempts: positiveInteger
       .default(20)
-      .describe("Attempts in a row without a new byte from which the restore gives up"),
-    progressMs: milliseconds.default(10_000).describe("Time between two lines about the progress"),
+      .describe("Max consecutive attempts without new data before the restore fails"),
+    progressMs: milliseconds.default(10_000).describe("Interval between progress messages"),
   },
   { auditLog: removedAuditLog },
 );

@@ -18,17 +18,17 @@ const name = z.string().min(1).meta({ expected: "a name" });
 export const opsSection = section({
   directory: filePath
     .optional()
-    .describe("Directory in which ops is run; default: by the node's family, the bin directory or the workspace"),
+    .describe("Working directory for ops; default: by node family, the bin directory or the workspace"),
   stop: command('["./ops","stop","--force"]')
     .default(["./ops", "stop", "--force"])
-    .describe("Command that stops the node, run in ops.directory"),
+    .describe("Command to stop the node, run in ops.directory"),
   start: command('["./ops","start","--config","./node.conf"]')
     .optional()
     .describe(
-      "Command that starts the node, run in ops.directory; default: ./ops start --config and the path of the node's configuration file, e.g. ./node.conf",
+      "Command to start the node, run in ops.directory; default: ./ops start --config and the path of the node's configuration file, e.g. ./node.conf",
     ),
   stopTimeoutSeconds: stopTimeoutSeconds(60).describe(
-    "Seconds that the node has to exit by itself, after SIGTERM, before ops.stop is run; never more than restart.timeoutMs. 0: no SIGTERM",
+    "Seconds that the node has to exit after SIGTERM before ops.stop is run; capped at restart.timeoutMs. 0: no SIGTERM",
   ),
 });
 
@@ -40,20 +40,20 @@ export const composeSection = section({
   command: command('["docker","compose","restart"]')
     .default([...composeRestart])
     .describe(
-      "Command that restarts the node's container; the default gets --timeout 300 and compose.service added, where that is set",
+      "Command to restart the node's container; --timeout 300 and compose.service (if set) are appended to the default",
     ),
   exec: command('["docker","compose","exec"]')
     .default(["docker", "compose", "exec"])
-    .describe("Command that runs a program in a service; node_cli is run by it inside the node's container"),
+    .describe("Command to run a binary in a service; runs node_cli in the node's container"),
   ps: command('["docker","compose","ps","--all","--format","json"]')
     .default(["docker", "compose", "ps", "--all", "--format", "json"])
     .describe(
-      "Command that lists containers as JSON, whose last argument is the service; it shows whether the node's process has ended",
+      "Command to list containers as JSON, with the service as last argument; detects whether the node's process has exited",
     ),
   service: name
     .optional()
     .describe(
-      "The node's service in the compose file: it alone is restarted then; running node_cli inside its container needs it",
+      "The node's service in the compose file; if set, only it is restarted; required to run node_cli in its container",
     ),
   directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
 });
@@ -66,29 +66,27 @@ export const dockerSection = section({
     .default("unix:///var/run/docker.sock")
     .describe("Docker Engine API")
     .meta({ expected: "unix:///path/of/the/socket or an http:// URL" }),
-  container: name.optional().describe("Name or id of the node's container; the docker driver needs it"),
+  container: name.optional().describe("Name or ID of the node's container; required by the docker driver"),
   stopTimeoutSeconds: stopTimeoutSeconds(300).describe("Seconds that the node has to stop before it is killed"),
 });
 
 /** The `kubernetes` driver: API server, with the pod's own service account. */
 export const kubernetesSection = section({
   apiUrl: httpUrl.default("https://kubernetes.default.svc").describe("Kubernetes API server"),
-  namespace: name.optional().describe("Namespace of the pod; default: the service account's"),
-  pod: name.optional().describe("Name of the node's pod; the kubernetes driver needs it"),
+  namespace: name.optional().describe("Pod namespace; default: the service account's"),
+  pod: name.optional().describe("Name of the node's pod; required by the kubernetes driver"),
   container: name.default("node").describe("Name of the node's container in the pod"),
   strategy: z
     .enum(["delete-pod", "signal"])
     .default("delete-pod")
     .describe(
-      "delete-pod: delete the pod, its controller makes it again; signal: SIGTERM in a shared process namespace",
+      "delete-pod: delete the pod, and its controller recreates it; signal: send SIGTERM in a shared process namespace",
     )
     .meta({ expected: "delete-pod or signal" }),
   processName: name
     .optional()
-    .describe(
-      "Name of the node's process or of its program's file, for the signal strategy; default: by the node's family, e.g. node",
-    ),
+    .describe("Name of the node's process or its binary, for the signal strategy; default: by node family, e.g. node"),
   serviceAccountDirectory: filePath
     .default("/var/run/secrets/kubernetes.io/serviceaccount")
-    .describe("Directory of the service account's token, namespace and ca.crt"),
+    .describe("Directory with the service account's token, namespace and ca.crt"),
 });

@@ -7,78 +7,73 @@ import { nodeVersion } from "#node/version-setting.ts";
 
 /** The node: its paths and how to reach its RPC. */
 export const nodeSection = section({
-  workspace: filePath.optional().describe("Workspace directory of the node; its programs and files are found in it"),
+  workspace: filePath.optional().describe("Workspace directory of the node, with its binaries and files"),
   family: z
     .enum(nodeFamilies.map(({ name }) => name))
     .optional()
     .describe(
-      "Family of the node, which names its programs and files; default: the one whose programs or configuration file are there",
+      "Node family, which determines the names of binaries and files; default: detected from the binaries or configuration file",
     )
     .meta({ expected: nodeFamilies.map(({ name }) => name).join(" or ") }),
   nodeDirectory: z
     .string()
     .min(1)
     .optional()
-    .describe(
-      "Directory of the node inside the workspace in the layout before v0.11; default: by its family, e.g. node",
-    )
+    .describe("Node directory inside the workspace in the layout before v0.11; default: by family, e.g. node")
     .meta({ expected: "a directory name inside the workspace" }),
   binDirectory: filePath
     .optional()
-    .describe("Directory of node_cli and ops; default: <workspace>/bin, before v0.11 <node>/domain/client/bin"),
+    .describe("Directory with node_cli and ops; default: <workspace>/bin, before v0.11 <node>/domain/client/bin"),
   configPath: filePath
     .optional()
-    .describe("The node's configuration file; default: by its family, e.g. node.conf in the bin directory"),
+    .describe("Configuration file of the node; default: by family, e.g. node.conf in the bin directory"),
   dataPath: filePath
     .optional()
-    .describe("Directory whose disk is watched; default: storage.mygrid_env.storage_data_path of the configuration"),
+    .describe("Directory whose disk is monitored; default: storage.mygrid_env.storage_data_path in the configuration"),
   version: nodeVersion
     .optional()
-    .describe("The node's version; default: what debug_protocolVersion, node_cli or the image says"),
+    .describe("Node version; default: as reported by debug_protocolVersion, node_cli or the image"),
   clientName: z
     .string()
     .regex(/^[\w.-]{1,100}$/)
     .optional()
-    .describe(
-      "Name that the node's web3_clientVersion begins with; only then the version behind it counts, where nothing else names one",
-    )
+    .describe("Required prefix of web3_clientVersion for using the version after it, if no other source reports one")
     .meta({ expected: "the word before the first slash of the node's web3_clientVersion" }),
   image: z
     .string()
     .min(1)
     .optional()
-    .describe("Container image of the node; its tag names the version when nothing else does")
+    .describe("Container image of the node; its tag determines the version if no other source reports one")
     .meta({ expected: "an image reference such as registry/node:0.16.2" }),
   httpUrl: httpUrl
     .default(`http://127.0.0.1:${stackServices.node.ports.http}`)
-    .describe("JSON-RPC over HTTP of the node"),
+    .describe("HTTP JSON-RPC endpoint of the node"),
   webSocketUrl: webSocketUrl
     .default(`ws://127.0.0.1:${stackServices.node.ports.webSocket}`)
-    .describe("JSON-RPC over WebSocket of the node"),
+    .describe("WebSocket JSON-RPC endpoint of the node"),
   environment: z
     .array(z.string().regex(/^(?!GATEHOUSE_)[A-Za-z_]\w*$/))
     .max(64)
     .default([])
     .describe(
-      "Variables of the sidecar's environment that the commands of ops and compose, node_cli and restart.checkCommand get, and a node that they start, besides PATH, " +
-        "HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ and TMPDIR, and for compose DOCKER_*, COMPOSE_*, XDG_RUNTIME_DIR and SSH_AUTH_SOCK",
+      "Environment variables that the sidecar passes to the ops and compose commands, node_cli, restart.checkCommand and any node they start, besides PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ and TMPDIR, and for compose DOCKER_*, COMPOSE_*, XDG_RUNTIME_DIR and SSH_AUTH_SOCK",
     )
     .meta({ expected: "names of variables, none of which begins with GATEHOUSE_, separated by commas" }),
-  chainId: chainId.default(1672).describe("Chain id that the node has to answer"),
+  chainId: chainId.default(1672).describe("Chain ID that the node must report"),
 });
 
 /** The Pushgateway that the node pushes to, as reachable from the sidecar, which checks whether metrics arrive. */
 export const pushgatewaySection = section({
-  url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: not checked"),
+  url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: no check"),
   staleAfterMs: milliseconds
     .default(60_000)
-    .describe("Age of the last push from which metrics count as missing; never less than three push intervals"),
-  timeoutMs: milliseconds.default(3_000).describe("How long the Pushgateway may take to answer"),
+    .describe("Age of the last push from which metrics count as missing; at least three push intervals"),
+  timeoutMs: milliseconds.default(3_000).describe("Timeout for Pushgateway requests"),
   responseLimitBytes: z
     .int()
     .min(1_024)
     .max(1_073_741_824)
     .default(16_777_216)
-    .describe("Largest answer of the Pushgateway that is read")
+    .describe("Max size of a Pushgateway response")
     .meta({ expected: "a number of bytes from 1024 to 1073741824" }),
 });

@@ -8,22 +8,19 @@ export const volumeSection = section({
     .string()
     .min(1)
     .optional()
-    .describe("PersistentVolumeClaim of the node's data, which grows when it fills; default: it does not grow")
+    .describe("PersistentVolumeClaim of the node's data, which grows as it fills; default: no growth")
     .meta({ expected: "a claim's name" }),
   growBelowFreeRatio: z
     .number()
     .min(0.01)
     .max(0.9)
     .default(0.15)
-    .describe("Share of the volume that is free from which it grows")
+    .describe("Free ratio of the volume below which it grows")
     .meta({ expected: "a number from 0.01 to 0.9" }),
-  stepGibibytes: positiveInteger.max(65_536).default(100).describe("By how much the volume grows at a time, in GiB"),
-  ceilingGibibytes: positiveInteger
-    .max(1_048_576)
-    .default(2_000)
-    .describe("Size in GiB beyond which the volume does not grow"),
+  stepGibibytes: positiveInteger.max(65_536).default(100).describe("Growth step in GiB"),
+  ceilingGibibytes: positiveInteger.max(1_048_576).default(2_000).describe("Max volume size in GiB"),
   pauseMs: milliseconds
     .default(21_600_000)
-    .describe("Shortest time between two growths; some providers take no more than one in six hours"),
-  intervalMs: milliseconds.default(60_000).describe("Time between two looks at the volume"),
+    .describe("Min time between resizes; some providers allow only one in six hours"),
+  intervalMs: milliseconds.default(60_000).describe("Interval between volume checks"),
 });

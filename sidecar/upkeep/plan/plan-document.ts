@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-const reason = z.string().describe("why, for a person");
+const reason = z.string().describe("Human-readable reason");
 const key = z.string().describe("key of chain.monitor_config");
 const monitorValue = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -12,7 +12,7 @@ const change = z.discriminatedUnion("kind", [
       kind: z.literal("set"),
       key,
       value: monitorValue,
-      from: z.unknown().describe("what stands there now"),
+      from: z.unknown().describe("Current value"),
       reason,
     })
     .readonly(),
@@ -23,19 +23,19 @@ const change = z.discriminatedUnion("kind", [
 /** Document printed by `gatehouse plan --json`. Within a major version, fields are added to it, but never renamed or removed. */
 export const planDocument = z
   .strictObject({
-    configPath: z.string().describe("as it was given"),
-    nodeVersion: z.string().describe("as it was given"),
+    configPath: z.string().describe("As specified"),
+    nodeVersion: z.string().describe("As specified"),
     drift: z
       .boolean()
       .nullable()
-      .describe("whether the file differs from what the settings desire; null: it could not be read"),
+      .describe("Whether the file differs from the desired settings; null: it could not be read"),
     written: z.boolean().describe("whether --write applied the changes"),
     changes: z.array(change).readonly(),
     problems: z
       .array(z.strictObject({ reason: z.string(), message: z.string() }).readonly())
       .readonly()
-      .describe("why something desired can't be planned; the exit status is 1 then"),
-    warning: z.string().optional().describe("what is lost when the changes are applied"),
+      .describe("Why desired settings can't be planned; the exit status is then 1"),
+    warning: z.string().optional().describe("What is lost by applying the changes"),
     diff: z.string().describe("unified diff; empty without changes"),
   })
   .readonly();
