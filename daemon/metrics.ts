@@ -17,13 +17,13 @@ export function createMetrics(service: string): Registry {
   for (const name of misnamed) registry.removeSingleMetric(name);
   new Gauge({
     name: "gatehouse_build_info",
-    help: "Always 1; the labels say which service and version runs, and on which Node.",
+    help: "Always 1; the labels are the service, its version and the Node.js version.",
     labelNames: ["service", "version", "node"],
     registers: [registry],
   }).set({ service, version, node: process.version }, 1);
   const clock: Gauge = new Gauge({
     name: "gatehouse_time_seconds",
-    help: "The clock of this machine at the scrape, seconds since 1970; compared with Prometheus's own clock it shows how far one of them is off.",
+    help: "Wall clock at scrape time, in seconds since 1970; compare it with Prometheus's clock to detect clock drift.",
     registers: [registry],
     collect: () => clock.set(Date.now() / 1_000),
   });

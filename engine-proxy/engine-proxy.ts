@@ -51,7 +51,7 @@ type Proxy = Readonly<{
 export async function startEngineProxy(settings: EngineProxySettings, deps: Dependencies): Promise<EngineProxy> {
   const requests = new Counter({
     name: "gatehouse_engine_proxy_requests_total",
-    help: "Requests to the Docker Engine by what they were; kind refused: did not pass.",
+    help: "Requests to the Docker Engine, by kind; kind refused: not forwarded.",
     labelNames: ["kind"],
     registers: [deps.metrics],
   });

@@ -44,38 +44,38 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
   });
   const settle = new Histogram({
     name: "gatehouse_facilitator_settle_duration_seconds",
-    help: "Time from a settle call to its answer, by outcome: settled, a reason code, or an error's code.",
+    help: "Time from a settle request to its response, by outcome: settled, a reason code, or an error's code.",
     labelNames: ["outcome"],
     buckets,
     registers,
   });
   const rpc = new Histogram({
     name: "gatehouse_facilitator_rpc_duration_seconds",
-    help: "Time of one HTTP request to the chain's node, by outcome.",
+    help: "Duration of one HTTP request to the chain's node, by outcome.",
     labelNames: ["outcome"],
     buckets,
     registers,
   });
   const calls = new Counter({
     name: "gatehouse_facilitator_rpc_calls_total",
-    help: "JSON-RPC calls to the chain's node; several share one request.",
+    help: "JSON-RPC calls to the chain's node; several may share one request.",
     registers,
   });
   const gas = new Counter({
     name: "gatehouse_facilitator_gas_paid_native_total",
-    help: "What the signer paid for gas, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
+    help: "Gas paid by the signer, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
     labelNames: ["payee"],
     registers,
   });
   const sellerCalls = new Counter({
     name: "gatehouse_facilitator_seller_calls_total",
-    help: "Calls of sellers (of `sellers`), by operation and result: served, or limited by the seller's own rate.",
+    help: "Sellers' calls (of `sellers`), by operation and result: served, or limited by the seller's own rate limit.",
     labelNames: ["seller", "operation", "result"],
     registers,
   });
   const sellerGas = new Counter({
     name: "gatehouse_facilitator_seller_gas_paid_native_total",
-    help: "What the signer paid for gas, in the chain's native currency, by seller (of `sellers`).",
+    help: "Gas paid by the signer, in the chain's native currency, by seller (of `sellers`).",
     labelNames: ["seller"],
     registers,
   });
@@ -101,7 +101,7 @@ function watchSellers(
 ): Gauge<"seller"> {
   return new Gauge({
     name: "gatehouse_facilitator_seller_gas_day_native",
-    help: "What settlements of a seller (of `sellers`) cost since midnight UTC, in the chain's native currency, by the ledger; NaN while it can't be read.",
+    help: "Cost of a seller's settlements (of `sellers`) since midnight UTC, in the chain's native currency, from the ledger; NaN while it can't be read.",
     labelNames: ["seller"],
     registers,
     async collect() {
@@ -127,29 +127,29 @@ function watchState(state: MeteredState, registers: Registry[]): void {
         this.set(read() ?? Number.NaN);
       },
     });
-  gauge("gatehouse_facilitator_settlements_pending", "Settlements under way.", inFlight);
+  gauge("gatehouse_facilitator_settlements_pending", "In-flight settlements.", inFlight);
   gauge(
     "gatehouse_facilitator_oldest_settlement_seconds",
-    "Age of the oldest settlement under way, by the ledger; 0 when none is, and in replicas that stand ready.",
+    "Age of the oldest in-flight settlement in the ledger; 0 if none, and in standby replicas.",
     () => oldestMs() / 1_000,
   );
-  gauge("gatehouse_facilitator_signer_next_nonce", "Nonce that the signer's next transaction gets.", nextNonce);
-  gauge("gatehouse_facilitator_leader", "1 in the process that settles, 0 in replicas that stand ready.", () =>
+  gauge("gatehouse_facilitator_signer_next_nonce", "Nonce of the signer's next transaction.", nextNonce);
+  gauge("gatehouse_facilitator_leader", "1 in the process that settles, 0 in standby replicas.", () =>
     nextNonce() === undefined ? 0 : 1,
   );
   gauge(
     "gatehouse_facilitator_signer_balance_native",
-    "What the signer holds to pay for gas, in the chain's native currency.",
+    "Signer's balance for gas, in the chain's native currency.",
     signerBalance,
   );
   gauge(
     "gatehouse_facilitator_ledger_mismatches",
-    "Settlements that the ledger says are settled and the chain does not have, found in the last hour; NaN after a look that failed.",
+    "Settlements that are settled in the ledger but missing on the chain, found in the last hour; NaN after a failed check.",
     () => comparison()?.mismatches,
   );
   gauge(
     "gatehouse_facilitator_ledger_reconciled_timestamp_seconds",
-    "When the ledger was last compared with the chain without a failure, in seconds since 1970.",
+    "Time of the last successful comparison of the ledger with the chain, in seconds since 1970.",
     () => {
       const atMs = comparison()?.atMs;
       return atMs === undefined ? undefined : atMs / 1_000;

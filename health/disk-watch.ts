@@ -83,7 +83,7 @@ function createDiskMetrics(registry: Registry) {
   const free = gauge("free_bytes", "Free bytes of the disk that holds the node's data.");
   const fullIn = gauge(
     "full_in_seconds",
-    "Time until that disk is full at the slope of the last day; absent while it does not fill or was not seen for long enough.",
+    "Forecast time until that disk is full, from the last day's trend; absent while it is not filling or observations are too few.",
   );
   return {
     observe: (look: DiskCheck | undefined, fullInSeconds: number | undefined) => {

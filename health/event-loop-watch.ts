@@ -29,7 +29,7 @@ export function watchEventLoop({
 }: Readonly<{ clock: Clock; board: ConditionBoard; metrics: Registry }>): EventLoopWatch {
   const late = new Counter({
     name: "gatehouse_event_loop_delay_seconds_total",
-    help: "Time by which the event loop ran late, which everything that the process does waited for.",
+    help: "Total event loop delay, which delays all work in the process.",
     registers: [metrics],
   });
   const delays: Readonly<{ atMs: number; ms: number }>[] = [];

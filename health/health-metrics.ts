@@ -7,12 +7,12 @@ export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: numb
 /** Creates `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
 export function createHealthMetrics(registry: Registry): HealthMetrics {
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
-  const up = gauge("up", "1 when the node's RPC answers.");
-  const height = gauge("height_blocks", "Height that the node last answered.");
+  const up = gauge("up", "1 if the node's RPC responds.");
+  const height = gauge("height_blocks", "Last height reported by the node.");
   const unchanged = gauge("height_unchanged_seconds", "Time since the node's height last changed.");
   const latency = new Histogram({
     name: "gatehouse_node_rpc_latency_seconds",
-    help: "Time that the node takes to answer eth_blockNumber.",
+    help: "Latency of eth_blockNumber on the node.",
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
     registers: [registry],
   });

@@ -53,7 +53,7 @@ export async function watchReferences(
   const { board, metrics, log, clock, health, facts, look } = dependencies;
   const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
-    help: "Blocks that the node is behind the median of the reference endpoints; absent while none answers.",
+    help: "Blocks behind the median of the reference endpoints; absent while none responds.",
     registry: metrics,
   });
   const failed = (error: unknown) => {

@@ -31,7 +31,7 @@ export function createConditionBoard(
   });
   const info = new Gauge({
     name: "gatehouse_condition_info",
-    help: "The reason in force of each condition; always 1.",
+    help: "Active reason of each condition; always 1.",
     labelNames: ["type", "reason"],
     registers,
   });

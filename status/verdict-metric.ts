@@ -5,7 +5,7 @@ import { verdictLevels, type Verdict } from "./verdict.ts";
 export function showVerdict(registry: Registry, verdict: () => Verdict): void {
   const gauge = new Gauge({
     name: "gatehouse_verdict",
-    help: "How the node is as a whole, as the page says it: 1 for the level in force.",
+    help: "Overall state of the node, as on the status page: 1 for the active level.",
     labelNames: ["level"],
     registers: [],
     collect() {

@@ -57,7 +57,7 @@ test("gives the same number the same mark, and another another", () => {
 
 test.each([
   "payer 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 at 10.0.0.7:9600",
-  "Settlements that the ledger says are settled and the chain does not have, found in the last hour",
+  "Settlements that are settled in the ledger but missing on the chain, found in the last hour",
   '{"key":"token.address","value":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8"}',
   '{"secret":{"a":1},"tokens":["USDC"]}',
   "GET /status/history?since=2026-11-22 200, key of the metric: gatehouse_condition",

@@ -27,7 +27,7 @@ export function createFilesInForce(metrics: Registry, clock: () => number = Date
   const files = new Map<string, FileInForce>();
   const gauge = new Gauge({
     name: "gatehouse_file_loaded",
-    help: "Files that are read again as they change: 1 while what stands there is in force, 0 while it can't be used.",
+    help: "Hot-reloaded files: 1 while the current content is active, 0 while it is invalid.",
     labelNames: ["setting"],
     registers: [metrics],
   });

@@ -68,7 +68,7 @@ export function addOperationsRoutes(
 ): void {
   const checks: Gauge<"check"> = new Gauge({
     name: "gatehouse_ready_check",
-    help: "What /readyz looks at: 1 where it is right, 0 where it is not.",
+    help: "Readiness check of /readyz: 1 passing, 0 failing.",
     labelNames: ["check"],
     registers: [metrics],
     collect() {

@@ -13,7 +13,7 @@ export function createRequestMeter(metrics: Registry): RequestMeter {
     (metrics.getSingleMetric(name) as Histogram<RequestLabel> | undefined) ??
     new Histogram({
       name,
-      help: "Time from the request's arrival to its answer's headers, by method, route and status.",
+      help: "Time from a request's arrival to its response headers, by method, route and status.",
       labelNames: ["method", "route", "status"],
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
       registers: [metrics],

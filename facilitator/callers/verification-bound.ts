@@ -26,7 +26,7 @@ export function boundVerifications<Request, Verdict>(
   const places = new FairSlots(inFlightMax);
   const refused = new Counter({
     name: "gatehouse_facilitator_verifications_rejected_total",
-    help: "Calls of /verify that were refused because too many were under way, by bound: of one seller, or of all.",
+    help: "/verify calls rejected because too many were in flight, by limit: of one seller, or of all.",
     labelNames: ["bound"],
     registers: [metrics],
   });

@@ -17,7 +17,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   const calls = createDurations(
     {
       name: "gatehouse_gateway_call_duration_seconds",
-      help: "Time from a call's arrival to its answer, by method of the catalogue, tier and outcome.",
+      help: "Time from a call's arrival to its response, by catalogue method, tier and outcome.",
       labelNames: ["method", "tier", "outcome"],
       buckets: durationBuckets,
     },
@@ -26,7 +26,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   const node = createDurations(
     {
       name: "gatehouse_gateway_node_duration_seconds",
-      help: "Time from querying the node to the end of its answer, by method of the catalogue; shared and cached reads have none.",
+      help: "Time from querying the node to the end of its response, by catalogue method; shared and cached reads are not counted.",
       labelNames: ["method"],
       buckets: durationBuckets,
     },
@@ -34,7 +34,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   );
   const refusals = new Counter<"limit" | "tier">({
     name: "gatehouse_gateway_limited_total",
-    help: "What a limit refused, by limit and tier.",
+    help: "Calls and connections rejected by a limit, by limit and tier.",
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
@@ -92,7 +92,7 @@ function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
       name: "gatehouse_gateway_reads_total",
-      help: "Reads answered from the cache, by sharing an equal call under way (coalesced), and by the node, by method.",
+      help: "Reads served from the cache, by sharing an identical in-flight call (coalesced), and by the node, by method.",
       labelNames: ["method", "source"],
       registers: [],
       collect() {
@@ -134,35 +134,31 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
         else this.set(value);
       },
     });
-  gauge(
-    "calls_in_flight",
-    "Calls to the node under way; reads of a batch that go together count as one in 25.",
-    sources.callsInFlight,
-  );
+  gauge("calls_in_flight", "In-flight calls to the node; batched reads count as one in 25.", sources.callsInFlight);
   gauge(
     "calls_queued",
-    "Calls that wait for a connection to the node, or for others of their caller.",
+    "Calls queued for a connection to the node or for their caller's concurrency limit.",
     sources.callsWaiting,
   );
   gauge(
     "buffered_bytes",
-    "Bytes held in memory for clients: requests that are not whole, calls under way, answers that wait to be taken.",
+    "Bytes buffered for clients: incomplete requests, in-flight calls, unread responses.",
     sources.heldBytes,
   );
-  gauge("cache_bytes", "Bytes of cached answers.", sources.cacheBytes);
-  gauge("cache_entries", "Cached answers.", sources.cacheEntries);
-  gauge("websocket_clients", "WebSocket clients of all listeners.", sources.webSockets);
-  gauge("subscriptions", "Subscriptions of all clients.", sources.subscriptions);
-  gauge("upstream_subscriptions", "Subscriptions at the node.", sources.upstreamSubscriptions);
-  gauge("upstream_connected", "Whether the node's WebSocket is connected: 1, or 0.", sources.linked);
+  gauge("cache_bytes", "Size of cached responses.", sources.cacheBytes);
+  gauge("cache_entries", "Number of cached responses.", sources.cacheEntries);
+  gauge("websocket_clients", "WebSocket clients on all listeners.", sources.webSockets);
+  gauge("subscriptions", "Subscriptions held by all clients.", sources.subscriptions);
+  gauge("upstream_subscriptions", "Subscriptions on the node.", sources.upstreamSubscriptions);
+  gauge("upstream_connected", "1 if the node's WebSocket is connected, 0 if not.", sources.linked);
   gauge(
     "head_age_seconds",
-    "Age of the node's latest block by the time that it bears; absent while it is not known.",
+    "Age of the node's latest block by its timestamp; absent while unknown.",
     sources.headAgeSeconds,
   );
   gauge(
     "head_block_number",
-    "Number of the node's latest block as the gateway knows it; absent until it does.",
+    "Number of the node's latest block known to the gateway; absent until known.",
     sources.headNumber,
   );
 }
@@ -171,7 +167,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
 export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
-    help: "WebSocket clients that the gateway dropped: too slow, the node's connection lost, or silent.",
+    help: "WebSocket clients dropped by the gateway: too slow, node connection lost, or unresponsive.",
     labelNames: ["reason"],
     registers: [metrics],
   });
@@ -182,7 +178,7 @@ export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" |
 export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
   const requests = new Counter({
     name: "gatehouse_gateway_slow_path_requests_total",
-    help: "HTTP requests that were not answered on the fast path, at several times its CPU, by listener.",
+    help: "HTTP requests not served on the fast path, at several times its CPU cost, by listener.",
     labelNames: ["listener"],
     registers: [metrics],
   });
@@ -193,7 +189,7 @@ export function createSlowPathCounter(metrics: Registry): (listener: ListenerNam
 export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_upstream_gaps_total",
-    help: "Losses of the node's WebSocket: bridged, subscribers were sent what they missed; closed, they were not.",
+    help: "Lost connections to the node's WebSocket: bridged, subscribers received missed events; closed, they did not.",
     labelNames: ["outcome"],
     registers: [metrics],
   });

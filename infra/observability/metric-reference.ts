@@ -8,11 +8,11 @@ type Part = keyof typeof metricsByPart;
 const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   everyService: {
     title: "Every service",
-    by: "Each service, at its listener for operators; `gatehouse_connections…` where clients connect to it.",
+    by: "Each service, on its admin port; `gatehouse_connections…` where clients connect.",
   },
   node: {
     title: "The node and its upkeep",
-    by: "The sidecar; `gatehouse gateway` has those of the node's RPC, of references, of conditions and of the event loop.",
+    by: "The sidecar; `gatehouse gateway` has those for the node's RPC, references, conditions and the event loop.",
   },
   gateway: { title: "The gateway", by: "The sidecar, and `gatehouse gateway`." },
   volume: { title: "The node's volume", by: "A sidecar with `volume.claim`, on Kubernetes." },
@@ -20,7 +20,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   resourceServer: { title: "The resource server", by: "The resource server, at `operations.port`." },
   engineProxy: {
     title: "The engine proxy",
-    by: "The engine proxy, at `/metrics` of its Unix socket, and the sidecar before it, which scrapes it at each scrape: the proxy's container has no network.",
+    by: "The engine proxy, at `/metrics` on its Unix socket; its container has no network, so the sidecar in front of it fetches and exposes them at each scrape.",
   },
 };
 

@@ -24,32 +24,32 @@ export function createPaymentMetrics({
   const registers = [registry];
   const requests = new Counter({
     name: "gatehouse_payment_requests_total",
-    help: "Requests for sold routes, by route and by how they ended.",
+    help: "Requests for paid routes, by route and outcome.",
     labelNames: ["route", "outcome"],
     registers,
   });
   const charged = new Counter({
     name: "gatehouse_payment_charged_units_total",
-    help: "Sum of what was charged, in the token's smallest units, by route.",
+    help: "Total amount charged, in the token's smallest units, by route.",
     labelNames: ["route"],
     registers,
   });
   const upstream = new Histogram({
     name: "gatehouse_upstream_duration_seconds",
-    help: "Time that the upstream took for a paid request, by route and result.",
+    help: "Upstream response time for paid requests, by route and result.",
     labelNames: ["route", "result"],
     buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers,
   });
   const inFlight: Gauge = new Gauge({
     name: "gatehouse_payments_in_flight",
-    help: "Payments that are worked on or delivered now.",
+    help: "Payments being processed or delivered.",
     registers: [],
     collect: () => inFlight.set(owners.count()),
   });
   const claims: Gauge<"state"> = new Gauge({
     name: "gatehouse_payment_claims",
-    help: "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 are settlements whose outcome is unknown.",
+    help: "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 means settlements with an unknown outcome.",
     labelNames: ["state"],
     registers: [],
     async collect() {

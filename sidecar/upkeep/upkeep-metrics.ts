@@ -27,16 +27,16 @@ export type UpkeepMetrics = Readonly<{
 export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
-  const valid = gauge("config_valid", "1 when node.conf can be read and used.");
-  const used = gauge("restarts_in_last_hour", "Restarts that count against the budget.");
+  const valid = gauge("config_valid", "1 if node.conf is readable and usable.");
+  const used = gauge("restarts_in_last_hour", "Restarts counted against the budget.");
   const corrections = new Counter({
     name: "gatehouse_node_config_corrections_total",
-    help: "Times that node.conf was written by the sidecar.",
+    help: "Writes of node.conf by the sidecar.",
     registers,
   });
   const restarts = new Counter({
     name: "gatehouse_node_restarts_total",
-    help: "Restarts of the node that the sidecar began.",
+    help: "Restarts of the node started by the sidecar.",
     labelNames: ["cause"],
     registers,
   });
@@ -44,14 +44,14 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
-    help: "Upgrades of the node that ended: committed, rolled-back, given-up before its stop, or stranded between two versions.",
+    help: "Finished upgrades of the node: committed, rolled-back, given-up before its stop, or stranded between two versions.",
     labelNames: ["end"],
     registers,
   });
   for (const end of upgradeEnds) upgrades.inc({ end }, 0);
   const info = new Gauge({
     name: "gatehouse_command_info",
-    help: "1 for each command that changes this sidecar, as a person here types it.",
+    help: "1 for each command that changes this sidecar, as an operator types it here.",
     labelNames: ["verb", "command"],
     registers,
   });
@@ -93,17 +93,17 @@ export function createIterationMetrics(registry: Registry): IterationMetrics {
   const registers = [registry];
   const passes = new Counter({
     name: "gatehouse_reconciles_total",
-    help: "Passes of the upkeep that came to their end.",
+    help: "Completed reconciles.",
     registers,
   });
   const failures = new Counter({
     name: "gatehouse_reconcile_failures_total",
-    help: "Passes of the upkeep that failed or took longer than upkeep.passDeadlineMs.",
+    help: "Reconciles that failed or took longer than upkeep.passDeadlineMs.",
     registers,
   });
   const lastSuccess = new Gauge({
     name: "gatehouse_reconcile_last_success_timestamp_seconds",
-    help: "When the upkeep last made a whole pass (seconds since 1970); 0 before the first.",
+    help: "Time of the last complete reconcile (seconds since 1970); 0 before the first.",
     registers,
   });
   return {

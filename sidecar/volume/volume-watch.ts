@@ -38,12 +38,12 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
   const { claim, board, events, clock, grownAt, log } = dependencies;
   const requested = createSampleGauge({
     name: "gatehouse_volume_requested_bytes",
-    help: "Size that the claim of the node's volume requests.",
+    help: "Requested size of the node's volume claim.",
     registry: dependencies.metrics,
   });
   const growths = new Counter({
     name: "gatehouse_volume_growths_total",
-    help: "Times the claim was made to grow.",
+    help: "Times the claim was expanded.",
     registers: [dependencies.metrics],
   });
   const look = async (signal: AbortSignal): Promise<void> => {

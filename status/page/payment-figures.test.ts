@@ -14,7 +14,7 @@ const counts = (minute: number, settled: number, balance: number | undefined, re
 
 test("counts come from a service's own metrics, also where a resource server settles by itself", () => {
   const metrics = [
-    "# HELP gatehouse_facilitator_settlements_pending Settlements under way.",
+    "# HELP gatehouse_facilitator_settlements_pending In-flight settlements.",
     "gatehouse_facilitator_settlements_pending 2",
     "gatehouse_facilitator_signer_balance_native 0.25",
     'gatehouse_facilitator_verify_duration_seconds_bucket{le="0.001",outcome="valid"} 3',

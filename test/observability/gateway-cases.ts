@@ -65,7 +65,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 120,
     resolvedAt: 170,
     labels: target,
-    summary: `5% of the calls to ${who} failed within five minutes.`,
+    summary: `5% of calls to ${who} failed in the last five minutes.`,
     // 1 % is slower than this alert looks at; callers' own faults and a few failed calls are no errors.
     nearMiss: { series: [...errorsFast(6), calls("refused", "0+500x300")], silentAt: [120, 159] },
   },
@@ -76,7 +76,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 420,
     resolvedAt: 640,
     labels: target,
-    summary: `2% of the calls to ${who} failed within half an hour, and for hours.`,
+    summary: `2% of calls to ${who} failed in the last half hour, and for hours before.`,
     nearMiss: {
       // One failed call of a node that is hardly asked.
       series: [calls("node", "0+0.1x1440"), calls("failed", "0x60 1x1380")],
@@ -90,7 +90,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 130,
     resolvedAt: 170,
     labels: target,
-    summary: `25% of the calls to ${who} took longer than 0.5 s within five minutes.`,
+    summary: `25% of calls to ${who} took longer than 0.5 s in the last five minutes.`,
     nearMiss: { series: latency(60, 100, 300), silentAt: [130, 159] },
   },
   {
@@ -100,7 +100,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 420,
     resolvedAt: 640,
     labels: target,
-    summary: `10% of the calls to ${who} took longer than 0.5 s within half an hour, and for hours.`,
+    summary: `10% of calls to ${who} took longer than 0.5 s in the last half hour, and for hours before.`,
     nearMiss: { series: latency(24, 500, day), silentAt: [420, 559] },
   },
   {
@@ -113,7 +113,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: target,
-    summary: `The gateway ${who} has no WebSocket to its node (0 links).`,
+    summary: `The gateway ${who} has no WebSocket connection to its node (0 links).`,
     nearMiss: {
       series: [
         buildSample("gatehouse_gateway_upstream_connected", {}, buildPhases("1", "0")),
@@ -147,7 +147,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 40,
     resolvedAt: 70,
     labels: { ...target, tier },
-    summary: `50% of the calls of tier public at ${who} meet a limit.`,
+    summary: `50% of calls in tier public at ${who} hit a limit.`,
     nearMiss: {
       series: [calls("node", "0+60x119"), calls("limited", "0+6x119"), limited("rate", "0+6x119")],
       silentAt: [40, 60, 100],
@@ -169,7 +169,7 @@ export const gatewayCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 70,
     labels: target,
-    summary: `2.0 calls a second are turned away by ${who}, which has no room for them.`,
+    summary: `2.0 calls per second are rejected by ${who} because it is overloaded.`,
     // A single burst, and another limit.
     nearMiss: {
       series: [limited("overload", "0x10 500x100"), limited("rate", "0+60x110")],

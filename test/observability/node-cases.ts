@@ -28,7 +28,7 @@ export const nodeCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: target,
-    summary: `The node behind ${who} does not answer (0 of 1): ConnectionRefused.`,
+    summary: `The node behind ${who} is not responding (0 of 1): ConnectionRefused.`,
     nearMiss: {
       series: [up(buildPhases("1", "0", restarting)), ...buildWrong("NoRestartPending", "Running", restarting)],
       silentAt: [14, 17, 20, 40],
@@ -46,7 +46,7 @@ export const nodeCases: readonly AlertCase[] = [
     firesAt: 35,
     resolvedAt: 61,
     labels: target,
-    summary: `The node behind ${who} does not answer (0 of 1): TimedOut.`,
+    summary: `The node behind ${who} is not responding (0 of 1): TimedOut.`,
     nearMiss: { series: [up(steady(1)), ...buildWrong("NoRestartPending", "Settling")], silentAt: [35, 50] },
   },
   {
@@ -57,7 +57,7 @@ export const nodeCases: readonly AlertCase[] = [
     firesAt: 74,
     resolvedAt: 131,
     labels: target,
-    summary: `The node behind ${who} does not answer (0 of 1): unknown.`,
+    summary: `The node behind ${who} is not responding (0 of 1): unknown.`,
     // The node stands still for an hour while its data are copied.
     nearMiss: {
       series: [
@@ -109,7 +109,7 @@ export const nodeCases: readonly AlertCase[] = [
     labels: { type: "AutoPruneEnabled" },
     reason: "EnableFailed",
     forMinutes: 15,
-    summary: `Auto-pruning of the node behind ${who} is not as the settings want it (0 of 1): EnableFailed.`,
+    summary: `Auto-pruning of the node behind ${who} does not match the settings (0 of 1): EnableFailed.`,
   }),
   buildConditionCase({
     alert: "GatehousePruningStalled",

@@ -40,7 +40,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 50 * 60,
     resolvedAt: 61 * 60,
     labels: target,
-    summary: `The signer of the facilitator ${who} can pay for gas for 2.9 more days at the rate of the last day.`,
+    summary: `The signer of the facilitator ${who} can pay gas for 2.9 more days at the rate of the last day.`,
     nearMiss: {
       // Nothing is spent; a balance that is not known; a replica that does not settle.
       series: [balance(`${unknown(15)} 1x${step.hours(60)}`), settler(`1x${step.hours(60)}`)],
@@ -64,7 +64,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 63,
     labels: job,
-    summary: `4 settlements at the facilitator ${target.job} are under way, and none has settled for ten minutes.`,
+    summary: `4 settlements at the facilitator ${target.job} are in flight, and none has settled for ten minutes.`,
     // A busy facilitator always has some under way.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
   },
@@ -80,7 +80,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 75,
     labels: job,
-    summary: `4 settlements at the facilitator ${target.job} are under way, and none has settled for ten minutes.`,
+    summary: `4 settlements at the facilitator ${target.job} are in flight, and none has settled for ten minutes.`,
     // One after the other, with pauses.
     nearMiss: {
       series: [pending(Array.from({ length: 9 }, () => "4x5 0x3").join(" ")), settled("0x90")],
@@ -95,7 +95,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 23,
     resolvedAt: 63,
     labels: job,
-    summary: `A settlement at the facilitator ${target.job} has been under way for 13m 0s.`,
+    summary: `A settlement at the facilitator ${target.job} has been in flight for 13m 0s.`,
     // Each takes nine minutes, and there is always one.
     nearMiss: { series: [oldest(Array.from({ length: 9 }, () => "0+60x9").join(" "))], silentAt: [23, 40, 60, 80] },
   },
@@ -111,7 +111,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 27,
     resolvedAt: 63,
     labels: job,
-    summary: `A settlement at the facilitator ${target.job} has been under way for 17m 0s.`,
+    summary: `A settlement at the facilitator ${target.job} has been in flight for 17m 0s.`,
     nearMiss: {
       series: [oldest("0+60x9 0x80"), ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x9 0+60x9 0x70")],
       silentAt: [15, 23, 40],
@@ -124,7 +124,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 16,
     resolvedAt: 61,
     labels: target,
-    summary: `2 payments that the ledger of the facilitator ${who} says are settled are not on the chain.`,
+    summary: `2 payments that are settled in the ledger of the facilitator ${who} are not on the chain.`,
     // A replica that does not settle compares nothing; one look met a node that lagged; the looks after one failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
@@ -136,7 +136,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 26,
     resolvedAt: 61,
     labels: target,
-    summary: `The facilitator ${who} settles, and has not compared its ledger with the chain for five minutes (1 settler).`,
+    summary: `The facilitator ${who} settles but has not compared its ledger with the chain for five minutes (1 settler).`,
     // A replica that does not settle; then one that has begun to, and whose first look comes a minute later.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
@@ -151,7 +151,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 11,
     resolvedAt: 61,
     labels: target,
-    summary: `The facilitator ${who} settles, and has not compared its ledger with the chain for five minutes (1 settler).`,
+    summary: `The facilitator ${who} settles but has not compared its ledger with the chain for five minutes (1 settler).`,
     nearMiss: { series: [settler("1x90"), compared("0+60x90")], silentAt: [30, 80] },
   },
   {
@@ -164,7 +164,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 1_030,
     resolvedAt: 1_090,
     labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
-    summary: `50% of the payments at ${target.job} are refused as invalid_exact_evm_payload_signature, three times what is usual.`,
+    summary: `50% of payments at ${target.job} are rejected as invalid_exact_evm_payload_signature, three times the usual share.`,
     nearMiss: {
       // Always a tenth; and nine of nine, which are too few to judge.
       series: [verified("valid", "0+9x600"), verified("invalid_exact_evm_insufficient_balance", "0+1x600")],

@@ -19,7 +19,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
-    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)],
       silentAt: [14, 40],
@@ -33,7 +33,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { job: target.job, service: "sidecar" },
-    summary: `The sidecar  of job gatehouse is gone.`,
+    summary: `The sidecar  of job gatehouse is down.`,
     nearMiss: { series: [buildUpSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
   },
   {
@@ -43,7 +43,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: { ...target, service: "facilitator" },
-    summary: `The facilitator ${who} of job gatehouse is gone.`,
+    summary: `The facilitator ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [buildUpSample(buildPhases("1", "0", { from: 10, to: 12, end: 90 })), build("facilitator", "1x90")],
       silentAt: [11, 14],
@@ -58,7 +58,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 20,
     resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
-    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [
         [labelled("up", "facilitator"), "0x90"],
@@ -75,7 +75,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 20,
     resolvedAt: 61,
     labels: { ...target, service: "pushgateway" },
-    summary: `The pushgateway ${who} of job gatehouse is gone.`,
+    summary: `The pushgateway ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [
         [labelled("up", "sidecar"), "0x90"],
@@ -97,7 +97,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 9 * 24 * 60,
     resolvedAt: (15 + 3_601 + 1) * 4,
     labels: { ...target, service: "sidecar" },
-    summary: `The sidecar ${who} of job gatehouse is gone.`,
+    summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: { series: [[labelled("up", "sidecar"), "1x90"]], silentAt: [40, 300] },
   },
   {
@@ -117,7 +117,7 @@ export const serviceCases: readonly AlertCase[] = [
     firesAt: 13,
     resolvedAt: 61,
     labels: { ...target, setting: "gateway.policyPath" },
-    summary: `The file of gateway.policyPath at ${who} is refused (0 of 1): what stood there before is in force.`,
+    summary: `The file of gateway.policyPath at ${who} was rejected (0 of 1); the previous content stays active.`,
     nearMiss: {
       series: [
         buildSample(

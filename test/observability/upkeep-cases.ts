@@ -26,7 +26,7 @@ export const upkeepCases: readonly AlertCase[] = [
     reason: "Paused",
     forMinutes: 1,
     others: [buildSample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
-    summary: `A restart of the node behind ${who} went wrong and was rolled back (0 of 1): Paused.`,
+    summary: `A restart of the node behind ${who} failed and was rolled back (0 of 1): Paused.`,
   }),
   buildConditionCase({
     alert: "GatehouseUpgradeFailed",
@@ -34,7 +34,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "UpgradeVerified" },
     reason: "RolledBack",
     forMinutes: 1,
-    summary: `The upgrade of the node behind ${who} failed or did not begin (0 of 1): RolledBack.`,
+    summary: `The upgrade of the node behind ${who} failed or did not start (0 of 1): RolledBack.`,
   }),
   buildConditionCase({
     alert: "GatehouseDataSuspect",
@@ -42,7 +42,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "DataIntact" },
     reason: "Suspect",
     forMinutes: 1,
-    summary: `Signs speak against the data of the node behind ${who} (0 of 1): Suspect.`,
+    summary: `The data of the node behind ${who} may be corrupt (0 of 1): Suspect.`,
   }),
   {
     alert: "GatehouseUpgradeLong",
@@ -51,7 +51,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 101,
     resolvedAt: 161,
     labels: { ...target, type: "UpgradeVerified", reason: "Upgrading" },
-    summary: `An upgrade of the node behind ${who} has been under way for an hour and a half (Upgrading).`,
+    summary: `An upgrade of the node behind ${who} has been in progress for an hour and a half (Upgrading).`,
     nearMiss: { series: [buildUpgrading({ from: 10, to: 95, end: 190 })], silentAt: [90, 101, 150] },
   },
   buildConditionCase({
@@ -60,7 +60,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "SoleWriter" },
     reason: "Contested",
     forMinutes: 5,
-    summary: `Somebody else writes the node.conf that ${who} keeps (0 of 1): Contested.`,
+    summary: `Another program writes the node.conf managed by ${who} (0 of 1): Contested.`,
   }),
   buildConditionCase({
     alert: "GatehouseRestartBudgetExhausted",
@@ -68,7 +68,7 @@ export const upkeepCases: readonly AlertCase[] = [
     reason: "BudgetExhausted",
     forMinutes: 1,
     others: [buildSample("gatehouse_node_restarts_in_last_hour", {}, `3x${trouble.end}`)],
-    summary: `The sidecar ${who} has restarted its node 3 times within an hour and stops doing so.`,
+    summary: `The sidecar ${who} has restarted its node 3 times within an hour and has stopped doing so.`,
   }),
   buildConditionCase({
     alert: "GatehouseMetricsNotArriving",
@@ -103,7 +103,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: target,
-    summary: `The sidecar ${who} has made no whole pass for 5m 0s.`,
+    summary: `The sidecar ${who} has not completed a reconcile for 5m 0s.`,
     nearMiss: {
       series: [buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
       silentAt: [14, 40, 80],
@@ -120,7 +120,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 17,
     resolvedAt: 61,
     labels: target,
-    summary: `The sidecar ${who} has made no whole pass for 7m 0s.`,
+    summary: `The sidecar ${who} has not completed a reconcile for 7m 0s.`,
     // The first pass takes four minutes.
     nearMiss: {
       series: [
@@ -142,7 +142,7 @@ export const upkeepCases: readonly AlertCase[] = [
     firesAt: 26,
     resolvedAt: 61,
     labels: target,
-    summary: `The sidecar ${who} calls its node down (1 of 1).`,
+    summary: `The sidecar ${who} reports its node as down (1 of 1).`,
     nearMiss: {
       series: [buildSample("gatehouse_verdict", { level: "working" }, `1x${trouble.end}`)],
       silentAt: [26, 60],

@@ -19,7 +19,7 @@ export function createConnectionMetrics(registry: Registry, { open, most }: Disp
     new Gauge({ ...configuration, registers });
   gauge({
     name: "gatehouse_connections",
-    help: "Open connections of clients, by listener.",
+    help: "Open client connections, by listener.",
     labelNames: ["listener"],
     collect() {
       for (const [listener, count] of open()) this.set({ listener }, count);
@@ -27,20 +27,20 @@ export function createConnectionMetrics(registry: Registry, { open, most }: Disp
   });
   gauge({
     name: "gatehouse_connections_limit",
-    help: "Connections that file descriptors and memory allow the listeners together at this time; the operators' listener has its own.",
+    help: "Max connections for all listeners, given current file descriptors and memory; the admin port has its own limit.",
     collect() {
       this.set(most());
     },
   });
   const refused = new Counter({
     name: "gatehouse_connections_rejected_total",
-    help: "Connections that were closed unserved. full: no room for any; address: too many of one address; rate: one address made too many a second, unanswered.",
+    help: "Connections closed unserved. full: connection limit reached; address: too many from one address; rate: too many per second from one address, closed without a response.",
     labelNames: ["listener", "reason"],
     registers,
   });
   const shed = new Counter({
     name: "gatehouse_connections_shed_total",
-    help: "Idle or unfinished connections that were closed to make room for others.",
+    help: "Idle or unfinished connections closed to admit others.",
     labelNames: ["listener"],
     registers,
   });

@@ -28,7 +28,7 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Payments in flight",
-          description: "Payments that are worked on or delivered now.",
+          description: "Payments being processed or delivered.",
           unit: "short",
           queries: [perInstance("gatehouse_payments_in_flight")],
         },
@@ -125,7 +125,7 @@ export const paymentsDashboard: Dashboard = {
       panels: [
         {
           title: "Signer's balance",
-          description: "What the signer holds to pay for gas, in the chain's native currency.",
+          description: "Signer's balance for gas, in the chain's native currency.",
           unit: "none",
           width: 6,
           queries: [{ expr: balance, legend: each }],

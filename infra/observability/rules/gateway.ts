@@ -64,9 +64,9 @@ const budgets: readonly Alert[] = [
     expr: buildErrorBurnQuery(fast),
     for: "2m",
     severity: "critical",
-    summary: "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within five minutes.",
+    summary: "{{ $value | humanizePercentage }} of calls to {{ $labels.instance }} failed in the last five minutes.",
     description:
-      "At this rate the error budget of a month is gone within two days. Check whether the node of {{ $labels.instance }} answers.",
+      "At this rate, the monthly error budget is exhausted within two days. Check whether the node of {{ $labels.instance }} responds.",
   },
   {
     name: "GatehouseGatewayErrorsSlow",
@@ -74,26 +74,26 @@ const budgets: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary:
-      "{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} failed within half an hour, and for hours.",
+      "{{ $value | humanizePercentage }} of calls to {{ $labels.instance }} failed in the last half hour, and for hours before.",
     description:
-      "At this rate the error budget of a month is gone within five days. Check which methods of {{ $labels.instance }} fail.",
+      "At this rate, the monthly error budget is exhausted within five days. Check which methods of {{ $labels.instance }} fail.",
   },
   {
     name: "GatehouseGatewayLatencyFast",
     expr: buildLatencyBurnQuery(fast),
     for: "2m",
     severity: "critical",
-    summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within five minutes.`,
+    summary: `{{ $value | humanizePercentage }} of calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s in the last five minutes.`,
     description:
-      "Callers of {{ $labels.instance }} wait. Check whether the node is slow or the gateway itself (GatewayResponsive).",
+      "Callers of {{ $labels.instance }} see high latency. Check whether the node or the gateway itself is slow (GatewayResponsive).",
   },
   {
     name: "GatehouseGatewayLatencySlow",
     expr: buildLatencyBurnQuery(slow),
     for: "15m",
     severity: "warning",
-    summary: `{{ $value | humanizePercentage }} of the calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s within half an hour, and for hours.`,
-    description: "Callers of {{ $labels.instance }} wait more than they should. Check which methods are slow.",
+    summary: `{{ $value | humanizePercentage }} of calls to {{ $labels.instance }} took longer than ${slowAfterSeconds} s in the last half hour, and for hours before.`,
+    description: "Callers of {{ $labels.instance }} see high latency. Check which methods are slow.",
   },
 ];
 
@@ -106,9 +106,9 @@ const limits: readonly Alert[] = [
     expr: `${series("gatehouse_gateway_upstream_connected")} == 0 unless on (job, instance) ${series("gatehouse_node_up")} == 0`,
     for: "3m",
     severity: "warning",
-    summary: "The gateway {{ $labels.instance }} has no WebSocket to its node ({{ $value }} links).",
+    summary: "The gateway {{ $labels.instance }} has no WebSocket connection to its node ({{ $value }} links).",
     description:
-      "Subscribers of {{ $labels.instance }} get nothing new. The node answers over HTTP, so look at its WebSocket port.",
+      "Subscribers of {{ $labels.instance }} get no new events. The node responds over HTTP, so check its WebSocket port.",
   },
   {
     name: "GatehouseLimiterSaturated",
@@ -118,9 +118,9 @@ const limits: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary:
-      "{{ $value | humanizePercentage }} of the calls of tier {{ $labels.tier }} at {{ $labels.instance }} meet a limit.",
+      "{{ $value | humanizePercentage }} of calls in tier {{ $labels.tier }} at {{ $labels.instance }} hit a limit.",
     description:
-      "Callers of tier {{ $labels.tier }} want more than it gives. Find who sends the most, then raise the tier's limits or give that caller a key.",
+      "Callers in tier {{ $labels.tier }} exceed its limits. Find the caller that sends the most, then raise the tier's limits or give that caller a key.",
   },
   {
     name: "GatehouseOverloaded",
@@ -128,9 +128,8 @@ const limits: readonly Alert[] = [
     for: "10m",
     severity: "warning",
     summary:
-      '{{ $value | printf "%.1f" }} calls a second are turned away by {{ $labels.instance }}, which has no room for them.',
-    description:
-      "The process {{ $labels.instance }} is at the end of its CPU or memory. Give it more, or spread the load.",
+      '{{ $value | printf "%.1f" }} calls per second are rejected by {{ $labels.instance }} because it is overloaded.',
+    description: "The process {{ $labels.instance }} is out of CPU or memory. Give it more, or spread the load.",
   },
 ];
 

@@ -18,9 +18,9 @@ const serving: readonly Alert[] = [
     expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
-    summary: `The node behind {{ $labels.instance }} does not answer ({{ $value }} of 1): ${shownReason("RpcResponding")}.`,
+    summary: `The node behind {{ $labels.instance }} is not responding ({{ $value }} of 1): ${shownReason("RpcResponding")}.`,
     description:
-      "Calls to the gateway of {{ $labels.instance }} fail. Ask the sidecar's page for the cause, then look at the node's process and its log.",
+      "Calls to the gateway of {{ $labels.instance }} fail. See the cause on the sidecar's status page, then check the node's process and log.",
   },
   {
     name: "GatehouseHeadStale",
@@ -29,7 +29,7 @@ const serving: readonly Alert[] = [
     severity: "critical",
     summary: `The node behind {{ $labels.instance }} has had no new block for {{ $value | humanizeDuration }}: ${shownReason("HeightAdvancing")}.`,
     description:
-      "The node of {{ $labels.instance }} answers, but its chain stands still. Look at its peers and its log, and compare with another node of the chain.",
+      "The node of {{ $labels.instance }} responds, but its chain is stalled. Check its peers and its log, and compare with another node of the chain.",
   },
   {
     name: "GatehouseNodeBehind",
@@ -38,7 +38,7 @@ const serving: readonly Alert[] = [
     severity: "warning",
     summary: "The node behind {{ $labels.instance }} is {{ $value }} blocks behind the references.",
     description:
-      "Callers of {{ $labels.instance }} read old state. Check whether the lag shrinks (the node catches up) or grows (too little disk, CPU or peers).",
+      "Callers of {{ $labels.instance }} read stale state. Check whether the lag shrinks (the node is catching up) or grows (too little disk, CPU or peers).",
   },
 ];
 
@@ -48,9 +48,9 @@ const pruning: readonly Alert[] = [
     expr: `${condition("AutoPruneEnabled")} == 0`,
     for: "15m",
     severity: "warning",
-    summary: `Auto-pruning of the node behind {{ $labels.instance }} is not as the settings want it ({{ $value }} of 1): ${shownReason("AutoPruneEnabled")}.`,
+    summary: `Auto-pruning of the node behind {{ $labels.instance }} does not match the settings ({{ $value }} of 1): ${shownReason("AutoPruneEnabled")}.`,
     description:
-      "The disk of {{ $labels.instance }} fills without pruning. The sidecar tries on by itself; its page says what node_cli answered.",
+      "The disk of {{ $labels.instance }} fills without pruning. The sidecar keeps retrying; its status page shows what node_cli returned.",
   },
   {
     name: "GatehousePruningStalled",
@@ -59,7 +59,7 @@ const pruning: readonly Alert[] = [
     severity: "warning",
     summary: `Pruning of the node behind {{ $labels.instance }} makes no progress ({{ $value }} of 1): ${shownReason("PruneAdvancing")}.`,
     description:
-      "Auto-pruning of {{ $labels.instance }} is on, yet nothing is pruned, and the disk fills. Look at the node's log and at the free space.",
+      "Auto-pruning of {{ $labels.instance }} is enabled, but nothing is pruned, and the disk fills. Check the node's log and the free space.",
   },
 ];
 
@@ -72,7 +72,7 @@ const disk: readonly Alert[] = [
     severity: "warning",
     summary: `The data disk of the node behind {{ $labels.instance }} is full within ${diskDays} days; by then {{ $value | humanize1024 }}B would be left.`,
     description:
-      "At the slope of the last six hours the disk of {{ $labels.instance }} has no room left soon, and the node stops. Enlarge it, or prune more.",
+      "At the trend of the last six hours, the disk of {{ $labels.instance }} will be full soon, and the node will stop. Expand it, or prune more.",
   },
   {
     name: "GatehouseDiskSpaceLow",
@@ -80,7 +80,8 @@ const disk: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceSufficient")}.`,
-    description: "A node of {{ $labels.instance }} without room stops and may damage its data. Make room now.",
+    description:
+      "When the disk of {{ $labels.instance }} is full, the node stops and may corrupt its data. Free space now.",
   },
   {
     name: "GatehouseVolumeAtMaxSize",
@@ -90,7 +91,7 @@ const disk: readonly Alert[] = [
     summary:
       "The volume of the node behind {{ $labels.instance }} needs to grow beyond its ceiling; it has {{ $value | humanize1024 }}B.",
     description:
-      "The sidecar of {{ $labels.instance }} grows the volume up to volume.ceilingGibibytes and no further. Raise the ceiling, or prune more.",
+      "The sidecar of {{ $labels.instance }} expands the volume only up to volume.ceilingGibibytes. Raise that limit, or prune more.",
   },
 ];
 

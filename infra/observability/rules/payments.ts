@@ -43,8 +43,8 @@ const alerts: readonly Alert[] = [
     for: "1h",
     severity: "warning",
     summary:
-      'The signer of the facilitator {{ $labels.instance }} can pay for gas for {{ $value | printf "%.1f" }} more days at the rate of the last day.',
-    description: "When it has nothing left, no payment settles at {{ $labels.instance }}. Send it native currency.",
+      'The signer of the facilitator {{ $labels.instance }} can pay gas for {{ $value | printf "%.1f" }} more days at the rate of the last day.',
+    description: "When its balance runs out, no payment settles at {{ $labels.instance }}. Send it native currency.",
   },
   {
     name: "GatehouseSignerEmpty",
@@ -65,9 +65,9 @@ const alerts: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary:
-      "{{ $value }} settlements at the facilitator {{ $labels.job }} are under way, and none has settled for ten minutes.",
+      "{{ $value }} settlements at the facilitator {{ $labels.job }} are in flight, and none has settled for ten minutes.",
     description:
-      "Buyers of {{ $labels.job }} wait for what they paid for. Look at the chain, its fees and the signer's next nonce; never delete the ledger.",
+      "Buyers of {{ $labels.job }} wait for what they paid for. Check the chain, its fees and the signer's next nonce; never delete the ledger.",
   },
   {
     name: "GatehouseSettlementOld",
@@ -76,9 +76,9 @@ const alerts: readonly Alert[] = [
     for: "1m",
     severity: "critical",
     summary:
-      "A settlement at the facilitator {{ $labels.job }} has been under way for {{ $value | humanizeDuration }}.",
+      "A settlement at the facilitator {{ $labels.job }} has been in flight for {{ $value | humanizeDuration }}.",
     description:
-      "A buyer of {{ $labels.job }} waits for what was paid for, though others may settle. The log names the payment and says why it is not done; never delete the ledger.",
+      "A buyer of {{ $labels.job }} waits for a purchase, though other payments may settle. The log has the payment and the reason for the delay; never delete the ledger.",
   },
   {
     name: "GatehouseLedgerMismatch",
@@ -88,9 +88,9 @@ const alerts: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary:
-      "{{ $value }} payments that the ledger of the facilitator {{ $labels.instance }} says are settled are not on the chain.",
+      "{{ $value }} payments that are settled in the ledger of the facilitator {{ $labels.instance }} are not on the chain.",
     description:
-      "What was sold for them at {{ $labels.instance }} was not paid, unless the facilitator's node is behind or lost data. Its log names them and says if the node is behind; ask another node for their receipts.",
+      "The goods sold for them at {{ $labels.instance }} were not paid for, unless the facilitator's node lags behind or lost data. Its log lists them and whether the node lags; query another node for their receipts.",
   },
   {
     name: "GatehouseLedgerNotReconciled",
@@ -99,9 +99,9 @@ const alerts: readonly Alert[] = [
     for: "10m",
     severity: "warning",
     summary:
-      "The facilitator {{ $labels.instance }} settles, and has not compared its ledger with the chain for five minutes ({{ $value }} settler).",
+      "The facilitator {{ $labels.instance }} settles but has not compared its ledger with the chain for five minutes ({{ $value }} settler).",
     description:
-      "Payments that the chain lost would not be noticed at {{ $labels.instance }}. Its log says why the comparison fails: its node, or its ledger's database.",
+      "Payments lost on the chain go undetected at {{ $labels.instance }}. Its log has the cause of the failure: its node, or its ledger's database.",
   },
   {
     name: "GatehouseRejectionsUnusual",
@@ -109,9 +109,9 @@ const alerts: readonly Alert[] = [
     for: "5m",
     severity: "warning",
     summary:
-      "{{ $value | humanizePercentage }} of the payments at {{ $labels.job }} are refused as {{ $labels.outcome }}, three times what is usual.",
+      "{{ $value | humanizePercentage }} of payments at {{ $labels.job }} are rejected as {{ $labels.outcome }}, three times the usual share.",
     description:
-      "A seller's price, a token's name or version, or a clock has changed, a client is wrong, or somebody tries forged payments at {{ $labels.job }}.",
+      "At {{ $labels.job }}, a seller's price, a token's name or version, or a clock has changed, a client is broken, or somebody sends forged payments.",
   },
   {
     name: "GatehouseFacilitatorNoLeader",
@@ -120,7 +120,7 @@ const alerts: readonly Alert[] = [
     severity: "critical",
     summary: "No replica of the facilitator {{ $labels.job }} settles ({{ $value }} leaders).",
     description:
-      "Payments at {{ $labels.job }} are verified and none is settled. Check whether the replicas reach PostgreSQL, and who holds the lease.",
+      "Payments at {{ $labels.job }} are verified but not settled. Check whether the replicas reach PostgreSQL, and which one holds the lease.",
   },
 ];
 

@@ -27,9 +27,9 @@ const alerts: readonly Alert[] = [
     expr: buildLostQuery("sidecar"),
     for: "3m",
     severity: "critical",
-    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is gone.",
+    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is down.",
     description:
-      "The gateway in front of the node does not serve, and no other alert of job {{ $labels.job }} can fire. Check whether its process or container runs.",
+      "The gateway in front of the node is not serving, and no other alert of job {{ $labels.job }} can fire. Check whether its process or container is running.",
   },
   {
     name: "GatehouseServiceDown",
@@ -37,9 +37,9 @@ const alerts: readonly Alert[] = [
     expr: buildLostQuery({ notIn: ["sidecar", "devnet", ""] }),
     for: "3m",
     severity: "critical",
-    summary: "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is gone.",
+    summary: "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is down.",
     description:
-      "What the {{ $labels.service }} does (selling, settling payments, passing restarts on) waits until it runs again.",
+      "The work of the {{ $labels.service }} (selling, settling payments, forwarding restarts) stops until it runs again.",
   },
   {
     name: "GatehouseClockDrift",
@@ -48,7 +48,7 @@ const alerts: readonly Alert[] = [
     severity: "warning",
     summary: "The clock of {{ $labels.instance }} and Prometheus's clock differ by {{ $value | humanizeDuration }}.",
     description:
-      "Payments are refused as not yet valid or expired, and times in logs mislead. Synchronise the clock of {{ $labels.instance }}, or Prometheus's.",
+      "Payments are rejected as not yet valid or expired, and log timestamps are wrong. Synchronize the clock of {{ $labels.instance }}, or Prometheus's.",
   },
   {
     name: "GatehouseFileRejected",
@@ -56,9 +56,9 @@ const alerts: readonly Alert[] = [
     for: "2m",
     severity: "warning",
     summary:
-      "The file of {{ $labels.setting }} at {{ $labels.instance }} is refused ({{ $value }} of 1): what stood there before is in force.",
+      "The file of {{ $labels.setting }} at {{ $labels.instance }} was rejected ({{ $value }} of 1); the previous content stays active.",
     description:
-      "Whoever changed {{ $labels.setting }} may believe that the change holds; it does not. The log of {{ $labels.instance }} says what is wrong with the file.",
+      "The change to {{ $labels.setting }} is not active. The log of {{ $labels.instance }} has the error in the file.",
   },
 ];
 

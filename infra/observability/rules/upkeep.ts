@@ -11,17 +11,17 @@ const configuration: readonly Alert[] = [
     expr: `${condition("NotPaused")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `A restart of the node behind {{ $labels.instance }} went wrong and was rolled back ({{ $value }} of 1): ${shownReason("NotPaused")}.`,
-    description: `The sidecar changes nothing more. When the cause is gone: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
+    summary: `A restart of the node behind {{ $labels.instance }} failed and was rolled back ({{ $value }} of 1): ${shownReason("NotPaused")}.`,
+    description: `The sidecar is paused. Once the cause is fixed: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
   },
   {
     name: "GatehouseUpgradeFailed",
     expr: `${condition("UpgradeVerified")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The upgrade of the node behind {{ $labels.instance }} failed or did not begin ({{ $value }} of 1): ${shownReason("UpgradeVerified")}.`,
+    summary: `The upgrade of the node behind {{ $labels.instance }} failed or did not start ({{ $value }} of 1): ${shownReason("UpgradeVerified")}.`,
     description:
-      "RolledBack: the node of {{ $labels.instance }} runs as the old version again, with its data, and nothing more is done. RollbackFailed: neither version could be proved. Blocked: the upgrade can't go on, and the node may stand still. NotStarted: it could not start within upgrade.lateMs, or the data could not be copied; the node was not stopped for it.",
+      "RolledBack: the node of {{ $labels.instance }} runs the old version again, with its data, and the sidecar takes no further action. RollbackFailed: neither version could be verified. Blocked: the upgrade can't continue, and the node may be stopped. NotStarted: it could not start within upgrade.lateMs, or the data could not be copied; the node was not stopped for it.",
   },
   {
     name: "GatehouseUpgradeLong",
@@ -30,18 +30,18 @@ const configuration: readonly Alert[] = [
     for: "90m",
     severity: "warning",
     summary:
-      "An upgrade of the node behind {{ $labels.instance }} has been under way for an hour and a half ({{ $labels.reason }}).",
+      "An upgrade of the node behind {{ $labels.instance }} has been in progress for an hour and a half ({{ $labels.reason }}).",
     description:
-      "The node of {{ $labels.instance }} may stand still meanwhile, which no other alert reports. The message of UpgradeVerified says which step it is at; start the sidecar, not the node.",
+      "The node of {{ $labels.instance }} may be stopped during the upgrade, which no other alert reports. The message of UpgradeVerified states the current step; start the sidecar, not the node.",
   },
   {
     name: "GatehouseDataSuspect",
     expr: `${condition("DataIntact")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `Signs speak against the data of the node behind {{ $labels.instance }} ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
+    summary: `The data of the node behind {{ $labels.instance }} may be corrupt ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
     description:
-      "The message of DataIntact at {{ $labels.instance }} has the signs and the command that restores a snapshot. Read the node's log and look at the disk first.",
+      "The message of DataIntact at {{ $labels.instance }} lists the symptoms and the command to restore a snapshot. Read the node's log and check the disk first.",
   },
   {
     name: "GatehouseVersionOutdated",
@@ -49,9 +49,9 @@ const configuration: readonly Alert[] = [
     for: "1m",
     severity: "critical",
     summary:
-      "The node behind {{ $labels.instance }} is of a version that is too old for the chain's height ({{ $labels.reason }}).",
+      "The node behind {{ $labels.instance }} runs a version that is too old for the chain's height ({{ $labels.reason }}).",
     description:
-      "From that height on the node of {{ $labels.instance }} stops, or follows a chain that nobody else does. The message of VersionSupported names the version that is needed. Upgrade now.",
+      "From that height on, the node of {{ $labels.instance }} stops, or follows a chain of its own. The message of VersionSupported states the required version. Upgrade now.",
   },
   {
     name: "GatehouseVersionOutdatedSoon",
@@ -59,18 +59,18 @@ const configuration: readonly Alert[] = [
     for: "10m",
     severity: "warning",
     summary:
-      "The chain comes to a height for which the version of the node behind {{ $labels.instance }} is too old ({{ $labels.reason }}).",
+      "The chain will soon reach a height for which the version of the node behind {{ $labels.instance }} is too old ({{ $labels.reason }}).",
     description:
-      "The message of VersionSupported at {{ $labels.instance }} says which version is needed, from which block on, and about when that is. Plan the upgrade.",
+      "The message of VersionSupported at {{ $labels.instance }} states the required version, from which block, and about when. Plan the upgrade.",
   },
   {
     name: "GatehouseConfigContested",
     expr: `${condition("SoleWriter")} == 0`,
     for: "5m",
     severity: "warning",
-    summary: `Somebody else writes the node.conf that {{ $labels.instance }} keeps ({{ $value }} of 1): ${shownReason("SoleWriter")}.`,
+    summary: `Another program writes the node.conf managed by {{ $labels.instance }} ({{ $value }} of 1): ${shownReason("SoleWriter")}.`,
     description:
-      "Two writers undo each other's work, and each round may restart the node of {{ $labels.instance }}. Find the other one and stop it.",
+      "The two writers undo each other's changes, and each round may restart the node of {{ $labels.instance }}. Find the other program and stop it.",
   },
   {
     name: "GatehouseRestartBudgetExhausted",
@@ -78,9 +78,9 @@ const configuration: readonly Alert[] = [
     for: "1m",
     severity: "critical",
     summary:
-      "The sidecar {{ $labels.instance }} has restarted its node {{ $value }} times within an hour and stops doing so.",
+      "The sidecar {{ $labels.instance }} has restarted its node {{ $value }} times within an hour and has stopped doing so.",
     description:
-      "What should repair the node of {{ $labels.instance }} does not. Look at why it was restarted before anything restarts it again.",
+      "Restarts do not repair the node of {{ $labels.instance }}. Find out why it was restarted before anything restarts it again.",
   },
 ];
 
@@ -92,7 +92,7 @@ const pushed: readonly Alert[] = [
     severity: "warning",
     summary: `The node behind {{ $labels.instance }} pushes no metrics ({{ $value }} of 1): ${shownReason("MetricsArriving")}.`,
     description:
-      "The node of {{ $labels.instance }} runs unseen: its own metrics do not reach the Pushgateway. Check whether the Pushgateway answers.",
+      "The node of {{ $labels.instance }} is unmonitored: its own metrics do not reach the Pushgateway. Check whether the Pushgateway responds.",
   },
   {
     name: "GatehouseJobNameConflict",
@@ -102,7 +102,7 @@ const pushed: readonly Alert[] = [
     summary:
       "Another node pushes metrics under the job name of the node behind {{ $labels.instance }} ({{ $labels.reason }}).",
     description:
-      "Two nodes overwrite each other's metrics, so that neither's can be trusted. Give each node its own job name.",
+      "Two nodes overwrite each other's metrics, so neither can be trusted. Give each node its own job name.",
   },
 ];
 
@@ -113,18 +113,18 @@ const watching: readonly Alert[] = [
     expr: `time() - (${lastPass} > 0) > 120 or time() - process_start_time_seconds > 300 and ${sameTarget} ${lastPass} == 0`,
     for: "1m",
     severity: "critical",
-    summary: "The sidecar {{ $labels.instance }} has made no whole pass for {{ $value | humanizeDuration }}.",
+    summary: "The sidecar {{ $labels.instance }} has not completed a reconcile for {{ $value | humanizeDuration }}.",
     description:
-      "Nobody looks after the node of {{ $labels.instance }}: nothing is corrected, pruned or restarted. The sidecar's page says why.",
+      "The node of {{ $labels.instance }} is unattended: nothing is corrected, pruned or restarted. The sidecar's status page shows why.",
   },
   {
     name: "GatehouseConditionFalse",
     expr: `sum without (level) (${verdict}) == 1`,
     for: "15m",
     severity: "warning",
-    summary: `The sidecar {{ $labels.instance }} calls its node ${shownLabel(verdict, "level")} ({{ $value }} of 1).`,
+    summary: `The sidecar {{ $labels.instance }} reports its node as ${shownLabel(verdict, "level")} ({{ $value }} of 1).`,
     description:
-      "This covers whatever has no separate alert. The page of {{ $labels.instance }} says what is wrong and what to do.",
+      "This covers everything without a separate alert. The status page of {{ $labels.instance }} shows what is wrong and what to do.",
   },
 ];
 

@@ -13,9 +13,9 @@ export const watchdogRules: RuleGroup = {
       expr: "vector(1)",
       for: "0m",
       severity: "none",
-      summary: "Prometheus judges the rules and reaches the Alertmanager ({{ $value }}).",
+      summary: "Prometheus evaluates the rules and reaches the Alertmanager ({{ $value }}).",
       description:
-        "This fires for as long as alerts arrive at all. Route it to what wakes somebody when it stops, and to nobody else.",
+        "This fires as long as alerts are delivered. Route it only to a receiver that pages somebody when it stops.",
     },
   ],
 };

@@ -27,7 +27,7 @@ export function passOnEngineRequests(
   const socketPath = engine.slice("unix://".length);
   const requests: Counter<"kind"> = new Counter({
     name: "gatehouse_engine_proxy_requests_total",
-    help: "Requests to the Docker Engine by what they were; kind refused: did not pass.",
+    help: "Requests to the Docker Engine, by kind; kind refused: not forwarded.",
     labelNames: ["kind"],
     registers: [metrics],
     async collect() {
