@@ -156,7 +156,7 @@ export async function guardNode(
   return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
 }
 
-const watchedLook: WatchedCheck = { what: "The look at the gateway", types: ["GatewayServing", "FilesLoaded"] };
+const watchedLook: WatchedCheck = { what: "The check of the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
 /** Max time that a start waits for a node that does not respond, whatever the query timeout. */
 const startWithoutLookMs = 2_000;

@@ -37,7 +37,7 @@ const intervalMs = 60_000;
 /** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
-const watchedLook: WatchedCheck = { what: "The look at the disk of the node's data", types: ["DiskSpaceSufficient"] };
+const watchedLook: WatchedCheck = { what: "The check of the disk of the node's data", types: ["DiskSpaceSufficient"] };
 
 /** Watches the disk with the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {

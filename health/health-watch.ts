@@ -72,7 +72,7 @@ type HealthWatchDependencies = Readonly<{
 }>;
 
 const watchedLook: WatchedCheck = {
-  what: "The look at the node's RPC",
+  what: "The check of the node's RPC",
   types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
 };
 

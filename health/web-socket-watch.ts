@@ -19,7 +19,7 @@ export type WebSocketWatchOptions = Readonly<{
 /** More than any `eth_blockNumber` response. */
 const messageLimitBytes = 65_536;
 
-const watchedLook: WatchedCheck = { what: "The look at the node's WebSocket", types: ["WebSocketResponding"] };
+const watchedLook: WatchedCheck = { what: "The check of the node's WebSocket", types: ["WebSocketResponding"] };
 
 /**
  * Requests `eth_blockNumber` over a new WebSocket at an interval: nodes are known to freeze there alone while HTTP responds. Settles when

@@ -185,16 +185,16 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   },
   DataIntact: {
     healthy: "The node's data is intact",
-    unhealthy: "Signs speak against the node's data",
+    unhealthy: "The node's data appears corrupt",
     unknown: {
-      Inconclusive: "The node's data are in doubt",
+      Inconclusive: "The node's data may be corrupt",
       NeverHealthy: "The node's data has no healthy baseline yet",
       NotInspected: "The node's data can't be read",
     },
   },
   Adopted: {
     healthy: "The sidecar is approved, or only observes",
-    unhealthy: "The sidecar waits for your approval",
+    unhealthy: "The sidecar is waiting for your approval",
   },
   NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },
 };

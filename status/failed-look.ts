@@ -6,7 +6,7 @@ export type CheckedType = {
   [Type in ConditionType]: "CheckFailed" extends ReasonOf<Type, "Unknown"> ? Type : never;
 }[ConditionType];
 
-/** A check, as the start of a sentence ("The look at the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
+/** A check, as the start of a sentence ("The check of the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
 export type WatchedCheck = Readonly<{ what: string; types: readonly [CheckedType, ...CheckedType[]] }>;
 
 /** Sets a check's conditions to Unknown because it failed with an unexpected error: its last finding must not appear current. */
@@ -16,9 +16,7 @@ export function reportFailedCheck(
   board: Pick<ConditionBoard, "get" | "set">,
 ): void {
   const why = error instanceof Error ? error.message : String(error);
-  const message =
-    `${what} failed: ${why}. What it found before counts no more. It is made again by itself; if that stays, read the log of this process ` +
-    "(event task-failed says where it failed), restart the process, and report it with that line.";
+  const message = `${what} failed: ${why}. Its previous result no longer counts. It is retried automatically; if it keeps failing, find the cause in this process's log (event task-failed), restart the process, and report a bug with that line.`;
   for (const [index, type] of types.entries()) {
     if (index > 0 && board.get(type) === undefined) continue;
     const report: ConditionReport<CheckedType> = { type, status: "Unknown", reason: "CheckFailed", message };

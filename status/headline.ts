@@ -47,10 +47,10 @@ export function writeHeadline(
       };
     case "working": {
       const isUpgrading = conditions.some(({ reason }) => reason === "Upgrading");
-      const cause = serves ? "The node serves meanwhile." : "The node is not serving meanwhile.";
+      const cause = serves ? "The node keeps serving." : "The node is not serving.";
       return {
         state: isUpgrading ? "Upgrading the node" : "Restarting the node",
-        cause: `${cause} Nothing for you to do yet.`,
+        cause: `${cause} No action needed yet.`,
       };
     }
     case "degraded":
@@ -66,7 +66,7 @@ function findPausedState(conditions: readonly Condition[]): PausedState {
 }
 
 function describeHold(serves: boolean): string {
-  const words = "Gatehouse changes nothing more until you resume it.";
+  const words = "Gatehouse makes no changes until you resume it.";
   return serves ? `The node serves. ${words}` : words;
 }
 
@@ -87,13 +87,13 @@ function describeChecks(conditions: readonly Condition[]): string {
 /** Causes whose title alone is not informative enough for a node that is down. */
 const shortCauses: Readonly<Record<string, string>> = {
   "RpcResponding ConnectionRefused": "Its RPC refuses connections.",
-  "RpcResponding ConnectionClosed": "Its RPC closes connections before it has answered.",
+  "RpcResponding ConnectionClosed": "Its RPC closes connections before responding.",
   "RpcResponding Unreachable": "Its RPC can't be reached from here.",
   "RpcResponding NameNotResolved": "Its name can't be resolved.",
   "RpcResponding TimedOut": "Its RPC timed out.",
   "RpcResponding NotJsonRpc": "Something other than a node responds at its address.",
   "RpcResponding RpcError": "Its RPC returns errors.",
-  "HeightAdvancing Stalled": "It has no new block, and the references do.",
+  "HeightAdvancing Stalled": "It has no new blocks, but the references do.",
   "HeightAdvancing WentBackwards": "It has lost blocks.",
   "ChainIdMatches WrongChain": "It is on the wrong chain.",
   "NodeSynced Behind": "It is behind the references.",
@@ -109,15 +109,15 @@ const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",
   WaitingForWindow: "Gatehouse is waiting for the maintenance window.",
-  BudgetExhausted: "Gatehouse has used up its restarts of this hour.",
+  BudgetExhausted: "Gatehouse has used up this hour's restarts.",
   StateNotWritable: "Gatehouse can't restart it while it can't store its state.",
   StartRewrites: "Gatehouse does not restart it: its own start overwrites node.conf.",
   Contested: "Gatehouse does not restart it while another program writes node.conf.",
   NoDriver: "Gatehouse can't restart it: restart.driver is none.",
-  ProgramMissing: "Gatehouse can't restart it: a program that does so is missing.",
+  ProgramMissing: "Gatehouse can't restart it: a required binary is missing.",
   ConfigUnusable: "Gatehouse does not restart it with a node.conf that can't be used.",
   EditRejected: "Gatehouse does not restart it with this node.conf.",
-  EditNotChecked: "Gatehouse does not restart it before it can check node.conf.",
+  EditNotChecked: "Gatehouse does not restart it until it can check node.conf.",
   Observing: "Gatehouse only observes.",
   WaitingForApproval: "Gatehouse is waiting for your approval.",
 };

@@ -49,7 +49,7 @@ test("a dead node is one incident, whatever fails because of it", () => {
 test("a hold after a failed restart takes in the node that did not come back", () => {
   const held = [condition("NotPaused", "Paused"), ...nodeGone.slice(0, 6), condition("NoRestartPending", "Paused")];
   expect(shown(held)).toEqual(["critical: NotPaused Paused (7)"]);
-  expect(headline(...held)).toBe("Node down: Gatehouse changes nothing more until you resume it. A restart failed.");
+  expect(headline(...held)).toBe("Node down: Gatehouse makes no changes until you resume it. A restart failed.");
 });
 
 test("what has its own cause keeps its own card, the more urgent first", () => {
@@ -67,7 +67,7 @@ test("what has its own cause keeps its own card, the more urgent first", () => {
 });
 
 test.each([
-  ["ConnectionClosed", "Its RPC closes connections before it has answered."],
+  ["ConnectionClosed", "Its RPC closes connections before responding."],
   ["Unreachable", "Its RPC can't be reached from here."],
 ])("a node whose RPC is %s is not said to refuse connections", (reason, words) => {
   expect(headline(condition("RpcResponding", reason))).toBe(`Node down: ${words}`);
@@ -76,9 +76,7 @@ test.each([
 test("a restart that runs is what is going on, and nobody has to do anything", () => {
   const restarting = [...nodeGone.slice(0, 4), condition("NoRestartPending", "Running")];
   expect(shown(restarting)).toEqual(["working: NoRestartPending Running (4)"]);
-  expect(headline(...restarting)).toBe(
-    "Restarting the node: The node is not serving meanwhile. Nothing for you to do yet.",
-  );
+  expect(headline(...restarting)).toBe("Restarting the node: The node is not serving. No action needed yet.");
 });
 
 test("metrics that can't be recognised because of node.conf stand on its card", () => {

@@ -37,15 +37,18 @@ test("a sidecar that waits for adopt never calls its node right", () => {
     since,
   };
   const waiting = verdictOf([...conditions(), adopted], "adopt");
-  expect([waiting.level, waiting.title]).toEqual(["waiting", "The node serves; the sidecar waits for your approval"]);
+  expect([waiting.level, waiting.title]).toEqual([
+    "waiting",
+    "The node serves; the sidecar is waiting for your approval",
+  ]);
   expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), adopted], "adopt").level).toBe("down");
 });
 
 test("a node that is right needs nobody", () => {
   expect(verdictOf(conditions(), "enforce")).toEqual({
     level: "healthy",
-    title: "The node is right",
-    message: "Nothing to do: 5 of 5 conditions are True.",
+    title: "The node is healthy",
+    message: "No action needed: 5 of 5 conditions are True.",
   });
   expect(verdictOf(conditions(), "observe").message).toContain("The sidecar only observes (upkeep.mode).");
 });
@@ -57,11 +60,11 @@ test("nothing is claimed before it was looked at", () => {
 test("a hold comes before everything else, and says whether the node serves", () => {
   expect(verdictOf(conditions({ NotPaused: "Paused", NoRestartPending: "Running" }), "enforce")).toMatchObject({
     level: "paused",
-    message: expect.stringContaining("The node serves meanwhile.") as string,
+    message: expect.stringContaining("The node keeps serving.") as string,
   });
   expect(
     verdictOf(conditions({ NotPaused: "Paused", RpcResponding: "ConnectionRefused" }), "enforce").message,
-  ).toContain("The node does not serve.");
+  ).toContain("The node is not serving.");
 });
 
 test("a node that does not answer because it is being restarted is not called down", () => {
@@ -69,7 +72,7 @@ test("a node that does not answer because it is being restarted is not called do
   expect(verdictOf(restarting, "enforce")).toEqual({
     level: "working",
     title: "The sidecar is fixing the node",
-    message: "Nothing for you to do yet. NoRestartPending in words.",
+    message: "No action needed yet. NoRestartPending in words.",
   });
   expect(
     verdictOf(conditions({ RpcResponding: "ConnectionRefused", NoRestartPending: "BudgetExhausted" }), "enforce").level,
@@ -105,7 +108,7 @@ test("a node that nobody looks after is not known, whatever was reported of it b
     expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
   }
   expect(verdictOf([...conditions({ ConfigValid: "Empty" }), failing], "enforce").message).toContain(
-    "Wrong as far as is known: node.conf can't be used.",
+    "Other known faults: node.conf can't be used.",
   );
   // Calls are answered, or not, whoever looks after node.conf.
   expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing], "enforce").level).toBe("down");
@@ -115,7 +118,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
   expect(judge(conditions(), { mode: "enforce", watched: [...sides, "NodeSynced"] })).toEqual({
     level: "unknown",
     title: "Not known yet",
-    message: "The sidecar has just started and has not seen everything yet: NodeSynced.",
+    message: "The sidecar has just started and has not checked everything yet: NodeSynced.",
   });
   const unasked: Condition = {
     type: "NodeSynced",
@@ -126,8 +129,8 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
   };
   expect(verdictOf([...conditions(), unasked], "enforce")).toEqual({
     level: "unknown",
-    title: "Not known: not everything can be looked at",
-    message: "What is looked at is right. No reference endpoint answered.",
+    title: "Not known: some checks can't be made",
+    message: "No reference endpoint answered. All other checks pass.",
   });
   const off: Condition = {
     type: "NodeCliWorking",
@@ -138,7 +141,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
   };
   expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
     level: "healthy",
-    message: "Nothing to do: 5 of 6 conditions are True. Not looked at: NodeCliWorking.",
+    message: "No action needed: 5 of 6 conditions are True. Not checked: NodeCliWorking.",
   });
 });
 
@@ -153,7 +156,7 @@ test("a gateway whose node is unfit serves nobody: the node is down, and the cau
   const behind = { type: "NodeSynced", status: "False", reason: "Behind", message: "Behind.", since } as const;
   expect(verdictOf([...conditions(), behind, gateway], "enforce")).toMatchObject({
     level: "down",
-    message: "It is not fit for traffic: The node is behind the reference nodes. What to do about it stands below.",
+    message: "It is not ready for traffic: The node is behind the reference nodes. See the steps below.",
   });
 });
 

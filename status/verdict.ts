@@ -88,13 +88,13 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
   const isLookedAfter = upkeep?.status !== "False";
   const restart = find("NoRestartPending");
   if (isLookedAfter && restart !== undefined && isAtWork(restart)) {
-    const message = `Nothing for you to do yet. ${restart.message}`;
+    const message = `No action needed yet. ${restart.message}`;
     return { level: "working", title: "The sidecar is fixing the node", message };
   }
   if (!serves) {
     const failed = bars.filter(({ status }) => status === "False");
     const causes = [failed, wrong].find((some) => some.length > 0) ?? bars;
-    const message = `It is not fit for traffic: ${formatTitles(causes)}. What to do about it stands below.`;
+    const message = `It is not ready for traffic: ${formatTitles(causes)}. See the steps below.`;
     return { level: "down", title: "The node is down", message };
   }
   if (upkeep !== undefined && !isLookedAfter) return buildUnattendedVerdict(upkeep, wrong);
@@ -105,29 +105,29 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
 
 function buildHeldVerdict(serves: boolean): Verdict {
   const message =
-    "A restart or an upgrade went wrong, and the sidecar changes nothing more until you let it. " +
-    (serves ? "The node serves meanwhile." : "The node does not serve.");
-  return { level: "paused", title: "Paused: the node needs you", message };
+    "A restart or an upgrade failed, and the sidecar makes no changes until you resume it. " +
+    (serves ? "The node keeps serving." : "The node is not serving.");
+  return { level: "paused", title: "Paused: the node needs your attention", message };
 }
 
 const waiting: Verdict = {
   level: "waiting",
-  title: "The node serves; the sidecar waits for your approval",
-  message: "It has changed nothing. What it would change, and the command that lets it, stand below.",
+  title: "The node serves; the sidecar is waiting for your approval",
+  message: "It has changed nothing. The plan and the command to approve it are below.",
 };
 
 /** Builds the verdict for a failing upkeep. Other faults were found before that, or are found by other parts of the sidecar. */
 function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "Reconciling");
-  const also = others.length === 0 ? "" : ` Wrong as far as is known: ${formatTitles(others)}.`;
+  const also = others.length === 0 ? "" : ` Other known faults: ${formatTitles(others)}.`;
   return { level: "unknown", title: "Not known: reconciliation has stopped", message: `${message}${also}` };
 }
 
 function buildFaultyVerdict(wrong: readonly Condition[]): Verdict {
   const sides = wrong.length === 1 ? "one check fails" : `${wrong.length} checks fail`;
   const isServed = wrong.every(({ type }) => type !== "CallsSucceeding");
-  const served = isServed ? "Clients are served meanwhile" : "Not every client gets an answer";
-  const message = `${served}. ${formatTitles(wrong)}: what to do about it stands below.`;
+  const served = isServed ? "Clients are still served" : "Some calls fail";
+  const message = `${served}. ${formatTitles(wrong)}: see the steps below.`;
   return { level: "degraded", title: `The node serves, but ${sides}`, message };
 }
 
@@ -135,21 +135,25 @@ function findUnknownVerdict(conditions: readonly Condition[], watched: readonly 
   const waitsFor = watched.filter((type) => !conditions.some((condition) => condition.type === type));
   const isNew = conditions.some(({ type, reason }) => type === "Reconciling" && reason === "NotReconciledYet");
   if (waitsFor.length > 0 || isNew) {
-    const message = `The sidecar has just started and has not seen everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
+    const message = `The sidecar has just started and has not checked everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
     return { level: "unknown", title: "Not known yet", message };
   }
   const blind = conditions.filter(isBlind);
   if (blind.length === 0) return undefined;
-  const message = `What is looked at is right. ${blind.map((condition) => condition.message).join(" ")}`;
-  return { level: "unknown", title: "Not known: not everything can be looked at", message };
+  const message = `${blind.map((condition) => condition.message).join(" ")} All other checks pass.`;
+  return { level: "unknown", title: "Not known: some checks can't be made", message };
 }
 
 function buildRightVerdict(conditions: readonly Condition[], mode: UpkeepMode): Verdict {
   const unasked = conditions.filter(({ status }) => status === "Unknown");
   const checked = `${conditions.length - unasked.length} of ${conditions.length} conditions are True`;
-  const others = unasked.length === 0 ? "" : ` Not looked at: ${unasked.map(({ type }) => type).join(", ")}.`;
+  const others = unasked.length === 0 ? "" : ` Not checked: ${unasked.map(({ type }) => type).join(", ")}.`;
   const observing = mode === "observe" ? " The sidecar only observes (upkeep.mode)." : "";
-  return { level: "healthy", title: "The node is right", message: `Nothing to do: ${checked}.${others}${observing}` };
+  return {
+    level: "healthy",
+    title: "The node is healthy",
+    message: `No action needed: ${checked}.${others}${observing}`,
+  };
 }
 
 function formatTitles(conditions: readonly Condition[]): string {

@@ -64,7 +64,7 @@ export function watchTarget(
     if (found.ok) note(found.described, true);
     else noteStale(found.why);
   };
-  const failed = (error: unknown) => noteStale(`The look at it failed: ${String(error)}.`);
+  const failed = (error: unknown) => noteStale(`The check failed: ${String(error)}.`);
   const { signal } = stopping;
   const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: lookEveryMs, signal }, look, { log });
   return {

@@ -31,7 +31,7 @@ export type VolumeWatchDependencies = Readonly<{
 
 const gibibyte = 2 ** 30;
 
-const watchedLook: WatchedCheck = { what: "The look at the node's volume", types: ["VolumeSizeSufficient"] };
+const watchedLook: WatchedCheck = { what: "The check of the node's volume", types: ["VolumeSizeSufficient"] };
 
 /** Grows the claim of the node's volume when it fills up. Settles when the watch has stopped. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {

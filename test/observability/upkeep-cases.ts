@@ -42,7 +42,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "DataIntact" },
     reason: "Suspect",
     forMinutes: 1,
-    summary: `The data of the node behind ${who} may be corrupt (0 of 1): Suspect.`,
+    summary: `The data of the node behind ${who} appears corrupt (0 of 1): Suspect.`,
   }),
   {
     alert: "GatehouseUpgradeLong",

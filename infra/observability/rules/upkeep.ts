@@ -39,7 +39,7 @@ const configuration: readonly Alert[] = [
     expr: `${condition("DataIntact")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The data of the node behind {{ $labels.instance }} may be corrupt ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
+    summary: `The data of the node behind {{ $labels.instance }} appears corrupt ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
     description:
       "The message of DataIntact at {{ $labels.instance }} lists the symptoms and the command to restore a snapshot. Read the node's log and check the disk first.",
   },

@@ -61,10 +61,10 @@ function adviseOnConfig(reason: string): string {
 
 test("nobody is told that Gatehouse writes back a node.conf that it never replaces", () => {
   for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Unresponsive"]) {
-    expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace it");
+    expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace this file");
   }
   for (const reason of ["FileMissing", "Empty", "Truncated"]) {
-    expect(adviseOnConfig(reason)).toContain("writes the last good one back");
+    expect(adviseOnConfig(reason)).toContain("restores the last good version");
   }
 });
 

@@ -6,102 +6,103 @@ const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "T
 /** Advice on node.conf, the sidecar's reconciliation, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   NotPaused: (_, { showLog, resume }) => [
-    step("Read why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.", showLog),
-    step("When the cause is fixed, let Gatehouse act again.", resume),
+    step(
+      "Find out why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.",
+      showLog,
+    ),
+    step("Once the cause is fixed, resume Gatehouse.", resume),
   ],
   UpgradeVerified: ({ reason }, { showLog, resume, cancelUpgrade }) => {
     if (reason === "Upgrading" || reason === "Preparing") return [];
     if (reason === "NotStarted") {
       return [
-        step("Fix what is named above, and request the upgrade again."),
-        step("Or give it up by upgrade --cancel.", cancelUpgrade),
+        step("Fix the problem above, and request the upgrade again."),
+        step("Or cancel it with upgrade --cancel.", cancelUpgrade),
       ];
     }
     return [
-      step("Read above which step failed and where the copies are."),
-      step("Read the end of the node's log.", showLog),
+      step("Check above which step failed and where the copies are."),
+      step("Check the end of the node's log.", showLog),
       reason === "Blocked"
-        ? step("Fix what is named. The upgrade then goes on by itself.")
-        : step("Fix what is named, then let Gatehouse go on.", resume),
+        ? step("Fix the problem. The upgrade then continues automatically.")
+        : step("Fix the problem, then resume Gatehouse.", resume),
     ];
   },
   DataIntact: ({ reason }, { showLog, restoreData }) => {
     if (reason === "NeverHealthy") return [];
     if (reason === "NotInspected")
-      return [step("Fix what is named above (stat -f, dmesg, mount). Gatehouse rechecks automatically.")];
+      return [step("Fix the problem above (stat -f, dmesg, mount). Gatehouse rechecks automatically.")];
     return [
-      step("Read above what speaks against the data, and what is missing to rule out other causes."),
-      step("Read the end of the node's log.", showLog),
-      step("Look at the disk (smartctl, dmesg), and restore a snapshot.", restoreData),
+      step("Check the symptoms above, and what is missing to rule out other causes."),
+      step("Check the end of the node's log.", showLog),
+      step("Check the disk (smartctl, dmesg), and restore a snapshot.", restoreData),
     ];
   },
   Adopted: (_, { adopt }) => [
-    step("Read under Plan what Gatehouse would change."),
-    step("Let it act on this node. It shows the plan once more and asks.", adopt),
+    step("Check under Plan what Gatehouse would change."),
+    step("Approve it for this node. The command shows the plan once more and asks for confirmation.", adopt),
   ],
   ConfigValid: ({ reason }, { lint }) => [
     step(
       reason === "FileMissing"
-        ? "Find out who removed node.conf, and write it again."
+        ? "Find out who removed node.conf, and create it again."
         : "Check what is wrong with node.conf.",
       lint,
     ),
     step(
       neverReplaced.has(reason)
-        ? "Fix what is named above. Gatehouse does not replace it: no copy of it can be kept."
-        : "Fix it. If nobody does, Gatehouse writes the last good one back at the time that is named above, if one is.",
+        ? "Fix the problem above. Gatehouse does not replace this file, because it can't back it up."
+        : "Fix it. Otherwise Gatehouse restores the last good version at the time above, if one is shown.",
     ),
   ],
   ConfigReconciled: (_, { lint }) => [
     step("Check what is wrong with node.conf.", lint),
-    step("Fix what is named above. Gatehouse retries automatically."),
+    step("Fix the problem above. Gatehouse retries automatically."),
   ],
   SoleWriter: ({ reason }, { resume, start }) => {
     if (reason === "StartRewrites") {
       return [
-        step("Set what is named above in the template that the node's start renders node.conf from."),
+        step("Set the values above in the template from which the node's start renders node.conf."),
         step("Then restart the node.", start),
       ];
     }
     return [
-      step("Find the other writer: a second sidecar, a configuration management run, a person."),
-      step("Stop it, or change the setting here if it is right."),
-      step("Then let Gatehouse resume.", resume),
+      step("Find the other writer: a second sidecar, a configuration management tool, or a person."),
+      step("Stop it, or change the setting here if the other writer is right."),
+      step("Then resume Gatehouse.", resume),
     ];
   },
-  VersionConsistent: () => [step("Set node.version to the version that runs, or finish the upgrade.")],
+  VersionConsistent: () => [step("Set node.version to the running version, or finish the upgrade.")],
   VersionSupported: () => [
-    step("Get the release that is named above, and unpack it into its own directory on the node's machine."),
+    step("Download the release above, and unpack it into its own directory on the node's machine."),
     step("Upgrade the node: gatehouse upgrade <directory>. In a container, change nodeImage and run pulumi up."),
   ],
-  NodeCliWorking: () => [
-    step("Run node_cli by hand where it is named above. Its place is the setting nodeCli.command."),
-  ],
+  NodeCliWorking: () => [step("Run the node_cli command above manually. Its path is the setting nodeCli.command.")],
   AutoPruneEnabled: ({ reason }) => [
     step(
       reason === "CannotDisable"
-        ? "Auto-pruning can't be switched off again. Set prune.enabled to true."
-        : "Fix what is named above. Gatehouse switches pruning on by itself as soon as it can.",
+        ? "Auto-pruning can't be disabled again. Set prune.enabled to true."
+        : "Fix the problem above. Gatehouse then enables pruning automatically.",
     ),
   ],
   StateWritable: () => [
-    step("Make the state directory writable, and free space on its disk. What is in memory is then written."),
+    step("Make the state directory writable, and free space on its disk. The state in memory is then saved."),
   ],
   Reconciling: (_, { status }) => [
-    step("Fix what is named above; each pass is tried again by itself."),
-    step("If nothing helps, restart the sidecar: the node keeps running. Then check again.", status),
+    step("Fix the problem above; the reconcile is retried automatically."),
+    step("If that does not help, restart the sidecar (the node keeps running), then check again.", status),
   ],
   NoRestartPending: ({ reason }, { start }) => {
-    if (reason === "NoDriver") return [step("Restart the node by hand, or set restart.driver.", start)];
+    if (reason === "NoDriver") return [step("Restart the node manually, or set restart.driver.", start)];
     if (reason === "ProgramMissing")
-      return [step("Put the program that is named above where the sidecar finds it: it looks again by itself.")];
-    if (reason === "BudgetExhausted") return [step("Read below what the restarts were for, and fix that first.")];
+      return [step("Install the binary above where the sidecar can find it; it checks again automatically.")];
+    if (reason === "BudgetExhausted") return [step("Check below why the node was restarted, and fix that first.")];
     if (reason === "EditNotChecked")
-      return [step("Fix the file system that is named above (stat -f, dmesg, mount). The edit is judged then.")];
-    if (reason === "EditRejected" || reason === "ConfigUnusable") return [step("Correct node.conf as named above.")];
+      return [step("Fix the file system above (stat -f, dmesg, mount). The edit is checked after that.")];
+    if (reason === "EditRejected" || reason === "ConfigUnusable") return [step("Correct node.conf as stated above.")];
     return [];
   },
   RollbackReady: (_, { start }) => [
-    step("Restart the node by hand with a node.conf that works; it is kept as soon as the node responds.", start),
+    step("Restart the node manually with a working node.conf; it is saved as soon as the node responds.", start),
   ],
 };

@@ -31,7 +31,7 @@ export type PushWatch = Readonly<{
   done: Promise<void>;
 }>;
 
-const watchedLook: WatchedCheck = { what: "The look at the Pushgateway", types: ["MetricsArriving"] };
+const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
 /**
  * Polls the Pushgateway: a fresh group of the node is the only evidence that metrics arrive, because a node with keys of another version

@@ -54,7 +54,7 @@ const checkMs = 1_000;
 
 const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
 
-const watchedLook: WatchedCheck = { what: "The look at node_cli", types: ["NodeCliWorking"] };
+const watchedLook: WatchedCheck = { what: "The check of node_cli", types: ["NodeCliWorking"] };
 
 /**
  * Runs `node_cli` periodically for its version and PruneInfo, and publishes on the board whether it works. A failed tool is rerun after a

@@ -17,18 +17,18 @@ export function expectVerdictText({ verdict, condition: [type, reason], reads }:
   const unknown = status === "False" && type !== "Reconciling" ? side : reads;
   switch (verdict) {
     case "paused":
-      return "Paused: the node needs you. A restart or an upgrade went wrong, and the sidecar changes nothing more";
+      return "Paused: the node needs your attention. A restart or an upgrade failed, and the sidecar makes no changes";
     case "down":
-      return `The node is down. It is not fit for traffic: …${side}`;
+      return `The node is down. It is not ready for traffic: …${side}`;
     case "waiting":
-      return "The node serves; the sidecar waits for your approval. It has changed nothing.";
+      return "The node serves; the sidecar is waiting for your approval. It has changed nothing.";
     case "degraded":
-      return `The node serves, but … fail…. ${type === "CallsSucceeding" ? "Not every client gets an answer" : "Clients are served meanwhile"}. …${side}`;
+      return `The node serves, but … fail…. ${type === "CallsSucceeding" ? "Some calls fail" : "Clients are still served"}. …${side}`;
     case "working":
-      return `The sidecar is fixing the node. Nothing for you to do yet. ${reads}`;
+      return `The sidecar is fixing the node. No action needed yet. ${reads}`;
     case "unknown":
       return `Not known…${unknown}`;
     case "healthy":
-      return "The node is right. Nothing to do:";
+      return "The node is healthy. No action needed:";
   }
 }

@@ -69,7 +69,7 @@ looking(
     const { page } = seen;
     await waitForLevel(page, "down");
     expect(await page.locator("#verdict").innerText()).toBe(
-      "Node down for 1 min 15 s\n\nIts RPC refuses connections. Gatehouse has used up its restarts of this hour.",
+      "Node down for 1 min 15 s\n\nIts RPC refuses connections. Gatehouse has used up this hour's restarts.",
     );
     expect(await page.locator("#to-do > li").count()).toBe(1);
     const card = page.locator("#to-do > li");

@@ -69,7 +69,7 @@ looking(
     const right = await readFile(node.configPath, "utf8");
     await writeFile(node.configPath, right.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {'));
     await waitForLevel(page, "paused", 60_000);
-    expect(await page.getByRole("status").innerText()).toContain("Gatehouse changes nothing more until you resume it.");
+    expect(await page.getByRole("status").innerText()).toContain("Gatehouse makes no changes until you resume it.");
     const first = page.locator("#to-do li").first();
     await page.locator("#to-do li", { hasText: "After one more restart it is back." }).waitFor();
     const resume = `${formatOwnCommand()} resume`;
