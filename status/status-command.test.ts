@@ -66,9 +66,9 @@ test("a node that is right is 0, in a few lines", async () => {
       "Healthy",
       "All 1 checks pass.",
       "",
-      "node-7  http://127.0.0.1:18100  node/v0.16.2, block 300, answers in 3 ms",
+      "node-7  http://127.0.0.1:18100  node/v0.16.2, block 300, responds in 3 ms",
       "",
-      "1 of 1 conditions are right.",
+      "1 of 1 conditions are healthy.",
       "",
       "Last events:",
       "  2026-01-01T11:30:00.000Z  Pruning was turned on.",
@@ -88,7 +88,7 @@ test("what is wrong is 2, and stands there with its age by the sidecar's own clo
   const { out, code } = await shown(200, JSON.stringify(down));
   expect(code).toBe(2);
   expect(out).toMatch(/^Node down\nIt serves nobody\.\n/);
-  expect(out).toContain("last answer 1 minute ago");
+  expect(out).toContain("last response 1 minute ago");
   expect(out).toContain("WRONG The disk is full, since 2026-01-01T11:55:00.000Z (5 minutes ago)\n      Free some.");
 });
 
@@ -115,7 +115,7 @@ test("several nodes are shown one below the other; 2 where one is not right, 0 w
   const { out, error, code } = await run(targets);
   expect([error, code]).toEqual(["", 2]);
   expect(out).toContain(`node-7  ${first.url}/\nHealthy\n`);
-  expect(out).toContain(`conditions are right.\n\nnode-8  ${second.url}/\nNode down\n`);
+  expect(out).toContain(`conditions are healthy.\n\nnode-8  ${second.url}/\nNode down\n`);
   expect((await run(targets.slice(0, 1))).code).toBe(0);
   const listed = await run(targets, true);
   expect([JSON.parse(listed.out), listed.code]).toEqual([

@@ -128,12 +128,12 @@ function formatStatus(
   const figures = [
     node.clientVersion,
     node.height === undefined ? undefined : `block ${node.height}`,
-    node.latencyMs === undefined ? undefined : `answers in ${Math.round(node.latencyMs)} ms`,
+    node.latencyMs === undefined ? undefined : `responds in ${Math.round(node.latencyMs)} ms`,
     node.answers
       ? undefined
       : node.answeredAt === undefined
-        ? "never answered"
-        : `last answer ${formatAgo(node.answeredAt, nowMs)}`,
+        ? "never responded"
+        : `last response ${formatAgo(node.answeredAt, nowMs)}`,
   ];
   const lines = [
     paint(["bold", isRight(status) ? "green" : "red"], state),
@@ -146,7 +146,7 @@ function formatStatus(
       formatPlain(`      ${condition.message}`),
     ]),
     "",
-    `${conditions.length - wrong.length} of ${conditions.length} conditions are right.`,
+    `${conditions.length - wrong.length} of ${conditions.length} conditions are healthy.`,
     ...(events.length === 0 ? [] : ["", "Last events:"]),
     ...events.map(({ at, message }) => formatPlain(`  ${at}  ${message}`)),
   ];

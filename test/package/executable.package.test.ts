@@ -100,7 +100,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   expect(await read("/")).toContain('href="/page/page.css"');
   expect(await read("/page/page.css")).toBe(await readFile(join(root, "status/page/assets/page.css"), "utf8"));
   const status = await gatehouse(["status", "--url", url]);
-  expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are right\.$/m);
+  expect(status.stdout, status.stderr).toMatch(/^\d+ of \d+ conditions are healthy\.$/m);
   await readUntil(
     () => read("/metrics"),
     (metrics) => metrics.includes('gatehouse_condition{type="RpcResponding"} 1\n'),

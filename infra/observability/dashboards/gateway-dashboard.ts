@@ -8,20 +8,20 @@ const nodeBuckets = "gatehouse_gateway_node_duration_seconds_bucket";
 export const gatewayDashboard: Dashboard = {
   uid: "gatehouse-gateway",
   title: "Gatehouse / Gateway",
-  description: "What callers of the JSON-RPC gateway get: how many calls, how many fail, how long they take, and why.",
+  description: "Traffic of the JSON-RPC gateway: call rate, errors, latency, and causes.",
   rows: [
     {
       title: "Rate, errors, duration",
       panels: [
         {
           title: "Calls by outcome",
-          description: "Calls a second by how they ended: answered by the node or the cache, refused, limited, failed.",
+          description: "Calls per second by outcome: served by the node or the cache, refused, limited, failed.",
           unit: "reqps",
           queries: [{ expr: rateBy("outcome", calls), legend: "{{outcome}}" }],
         },
         {
-          title: "Failed share",
-          description: "Share of calls that failed for a reason of ours; a thousandth is the objective.",
+          title: "Error ratio",
+          description: "Ratio of calls that failed for a reason on our side; the objective is 0.1 %.",
           unit: "percentunit",
           queries: [
             {
@@ -34,7 +34,7 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Duration",
-          description: "Time from a call's arrival to its answer. 99 % within half a second is the objective.",
+          description: "Time from a call's arrival to its response. The objective is 99 % within half a second.",
           unit: "s",
           queries: [
             { expr: quantile(0.5, "", callBuckets), legend: "p50" },
@@ -46,20 +46,20 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Calls by method",
-          description: "The ten methods that are called most.",
+          description: "The ten most frequent methods.",
           unit: "reqps",
           queries: [{ expr: `topk(10, ${rateBy("method", calls)})`, legend: "{{method}}" }],
         },
         {
           title: "Slowest methods",
-          description: "The ten methods whose 99th percentile takes longest, the gateway's part included.",
+          description: "The ten methods with the highest 99th percentile, including the gateway's share.",
           unit: "s",
           queries: [{ expr: `topk(10, ${quantile(0.99, "method", callBuckets)})`, legend: "{{method}}" }],
           alerts: ["GatehouseGatewayLatencySlow"],
         },
         {
           title: "Duration at the node",
-          description: "The node's part of the duration: from the request to the end of its answer.",
+          description: "The node's share of the duration: from the request to the end of its response.",
           unit: "s",
           queries: [
             { expr: quantile(0.5, "", nodeBuckets), legend: "p50" },
@@ -72,15 +72,16 @@ export const gatewayDashboard: Dashboard = {
       title: "Limits and load",
       panels: [
         {
-          title: "Met a limit",
-          description: "What limits refused a second: rate and concurrency are the caller's, overload and memory ours.",
+          title: "Limited calls",
+          description:
+            "Rejections per second by limit: rate and concurrency belong to the caller, overload and memory to the gateway.",
           unit: "reqps",
           queries: [{ expr: rateBy("limit, tier", "gatehouse_gateway_limited_total"), legend: "{{limit}} {{tier}}" }],
           alerts: ["GatehouseLimiterSaturated", "GatehouseOverloaded"],
         },
         {
-          title: "Calls under way and waiting",
-          description: "Calls that the node works on, and calls that wait for a connection to it.",
+          title: "Calls in flight and queued",
+          description: "Calls in flight to the node, and calls queued for a connection to it.",
           unit: "short",
           queries: [
             perInstance("gatehouse_gateway_calls_in_flight", "under way"),
@@ -89,8 +90,8 @@ export const gatewayDashboard: Dashboard = {
           alerts: ["GatehouseOverloaded"],
         },
         {
-          title: "Bytes held",
-          description: "What is held for clients, and what the cache holds of it.",
+          title: "Buffered bytes",
+          description: "Bytes buffered for clients, including those in the cache.",
           unit: "bytes",
           queries: [
             perInstance("gatehouse_gateway_buffered_bytes", "paused"),
@@ -99,20 +100,20 @@ export const gatewayDashboard: Dashboard = {
           alerts: ["GatehouseOverloaded"],
         },
         {
-          title: "Where reads are answered",
-          description: "Reads a second answered from the cache, with an equal call under way, and by the node.",
+          title: "Reads by source",
+          description: "Reads per second served from the cache, by an identical in-flight call, and by the node.",
           unit: "reqps",
           queries: [{ expr: rateBy("source", "gatehouse_gateway_reads_total"), legend: "{{source}}" }],
         },
         {
           title: "Connections",
-          description: "Open connections of each listener.",
+          description: "Open connections by listener.",
           unit: "short",
           queries: [{ expr: `sum by (listener) (${selected("gatehouse_connections")})`, legend: "{{listener}}" }],
         },
         {
-          title: "Refused connections",
-          description: "Connections that were refused a second, by listener and reason.",
+          title: "Rejected connections",
+          description: "Rejected connections per second, by listener and reason.",
           unit: "cps",
           queries: [
             {
@@ -128,7 +129,7 @@ export const gatewayDashboard: Dashboard = {
       title: "WebSocket and head",
       panels: [
         {
-          title: "Link to the node",
+          title: "Connection to the node",
           description: "1 while the gateway's WebSocket to the node is open.",
           unit: "bool_yes_no",
           kind: "stat",
@@ -137,7 +138,8 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Clients and subscriptions",
-          description: "WebSocket clients, their subscriptions, and those that the gateway has at the node for them.",
+          description:
+            "WebSocket clients, their subscriptions, and the gateway's own subscriptions on the node for them.",
           unit: "short",
           queries: [
             perInstance("gatehouse_gateway_websocket_clients", "clients"),
@@ -147,7 +149,7 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Age of the head",
-          description: "How long ago the node's latest block was made, by the block's own time.",
+          description: "Age of the node's latest block, by its timestamp.",
           unit: "s",
           queries: [perInstance("gatehouse_gateway_head_age_seconds")],
           alerts: ["GatehouseHeadStale"],

@@ -4,14 +4,14 @@ import { type Dashboard, each, perInstance, quantile, rateBy, selected } from ".
 export const nodeDashboard: Dashboard = {
   uid: "gatehouse-node",
   title: "Gatehouse / Node and upkeep",
-  description: "One node: whether it serves, follows the chain, prunes and has room, and what its sidecar did.",
+  description: "One node: availability, sync, pruning, disk space, and the sidecar's actions.",
   rows: [
     {
       title: "At a glance",
       panels: [
         {
           title: "Verdict",
-          description: "The one word that the status page shows for all conditions together.",
+          description: "Overall state across all conditions, as on the status page.",
           unit: "none",
           kind: "stat",
           width: 6,
@@ -19,8 +19,8 @@ export const nodeDashboard: Dashboard = {
           alerts: ["GatehouseConditionFalse"],
         },
         {
-          title: "Node answers",
-          description: "1 while the node answers eth_blockNumber within health.timeoutMs.",
+          title: "Node responds",
+          description: "1 while the node responds to eth_blockNumber within health.timeoutMs.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
@@ -29,7 +29,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Since the last new block",
-          description: "Time for which the height has not changed. A few block times are usual.",
+          description: "Time since the height last changed. A few block times are normal.",
           unit: "s",
           kind: "stat",
           width: 6,
@@ -37,8 +37,8 @@ export const nodeDashboard: Dashboard = {
           alerts: ["GatehouseHeadStale"],
         },
         {
-          title: "Since the last whole pass",
-          description: "Age of the sidecar's last whole look at the node. Over two minutes nobody looks after it.",
+          title: "Since the last reconcile",
+          description: "Time since the last complete reconcile. Above two minutes, the node is unattended.",
           unit: "s",
           kind: "stat",
           width: 6,
@@ -50,7 +50,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Conditions",
-          description: "Every side of the node over time. The status page has the reason and what to do.",
+          description: "All conditions of the node over time. The status page has the reason and what to do.",
           unit: "none",
           kind: "states",
           width: 24,
@@ -64,20 +64,20 @@ export const nodeDashboard: Dashboard = {
       panels: [
         {
           title: "Block height",
-          description: "The node's latest block. A flat line is a node, or a chain, that stands still.",
+          description: "The node's latest block. A flat line means a stalled node or chain.",
           unit: "none",
           queries: [perInstance("gatehouse_node_height_blocks")],
           alerts: ["GatehouseHeadStale"],
         },
         {
-          title: "Blocks a second",
-          description: "How fast the height rises. Above the chain's own rate the node catches up.",
+          title: "Blocks per second",
+          description: "Growth rate of the height. A rate above the chain's own means that the node is catching up.",
           unit: "cps",
           queries: [{ expr: `deriv(${selected("gatehouse_node_height_blocks")}[$__rate_interval])`, legend: each }],
         },
         {
           title: "Lag behind the references",
-          description: "Blocks that the furthest of lag.references is ahead. Nothing is shown without references.",
+          description: "Lag in blocks behind the most advanced of lag.references. Empty without references.",
           unit: "none",
           queries: [perInstance("gatehouse_node_lag_blocks")],
           alerts: ["GatehouseNodeBehind"],
@@ -85,7 +85,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "RPC latency",
-          description: "Time that the node takes to answer eth_blockNumber, as the sidecar requests it each second.",
+          description: "Latency of eth_blockNumber on the node, measured by the sidecar every second.",
           unit: "s",
           width: 12,
           queries: [
@@ -102,8 +102,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Event loop of the sidecar",
-          description:
-            "Share of a second by which the process's event loop ran late. Near 1 it is at the end of its CPU.",
+          description: "Event loop delay per second. Near 1, the process is out of CPU.",
           unit: "percentunit",
           width: 12,
           queries: [{ expr: rateBy("instance", "gatehouse_event_loop_delay_seconds_total"), legend: each }],
@@ -115,7 +114,8 @@ export const nodeDashboard: Dashboard = {
       panels: [
         {
           title: "Versions of the storage",
-          description: "What was written last, what may be pruned, and what was. The three lines rise side by side.",
+          description:
+            "The last written version, the last prunable version, and the last pruned version. The three lines should rise in parallel.",
           unit: "short",
           width: 12,
           queries: [
@@ -127,7 +127,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Auto-pruning",
-          description: "Whether auto-pruning is on, as node_cli prints it.",
+          description: "Whether auto-pruning is on, as reported by node_cli.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 12,
@@ -136,7 +136,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Data disk",
-          description: "Used and free bytes of the file system of the node's data.",
+          description: "Used and free bytes of the file system with the node's data.",
           unit: "bytes",
           queries: [
             perInstance("gatehouse_node_disk_used_bytes", "used"),
@@ -147,7 +147,7 @@ export const nodeDashboard: Dashboard = {
         {
           title: "Disk full in",
           description:
-            "Forecast from the last hours. Nothing is shown while the disk does not fill, or was seen for too short a time.",
+            "Forecast from the last hours. Empty while the disk is not filling, or observations are too few.",
           unit: "s",
           queries: [perInstance("gatehouse_node_disk_full_in_seconds")],
           alerts: ["GatehouseDiskFullSoon"],
@@ -155,7 +155,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Requested volume",
-          description: "Size that the sidecar asked the cluster for; it grows up to volume.ceilingGibibytes.",
+          description: "Volume size requested by the sidecar; it grows up to volume.ceilingGibibytes.",
           unit: "bytes",
           queries: [perInstance("gatehouse_volume_requested_bytes")],
           alerts: ["GatehouseVolumeAtMaxSize"],
@@ -164,11 +164,11 @@ export const nodeDashboard: Dashboard = {
       ],
     },
     {
-      title: "What the sidecar did",
+      title: "Sidecar actions",
       panels: [
         {
           title: "Corrections of node.conf",
-          description: "Times that the sidecar wrote node.conf. Many in a row are a second writer.",
+          description: "Writes of node.conf by the sidecar. Many in a row indicate a second writer.",
           unit: "short",
           queries: [
             {
@@ -180,7 +180,7 @@ export const nodeDashboard: Dashboard = {
         },
         {
           title: "Restarts within the last hour",
-          description: "Restarts that count towards restart.budgetPerHour.",
+          description: "Restarts counted against restart.budgetPerHour.",
           unit: "none",
           queries: [perInstance("gatehouse_node_restarts_in_last_hour")],
           alerts: [
@@ -193,8 +193,8 @@ export const nodeDashboard: Dashboard = {
           ],
         },
         {
-          title: "Passes",
-          description: "Whole and failed passes of the upkeep a second.",
+          title: "Reconciles",
+          description: "Complete and failed reconciles per second.",
           unit: "cps",
           queries: [
             { expr: rateBy("instance", "gatehouse_reconciles_total"), legend: "passes {{instance}}" },

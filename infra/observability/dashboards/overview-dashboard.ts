@@ -11,15 +11,15 @@ const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "servi
 export const overviewDashboard: Dashboard = {
   uid: "gatehouse-overview",
   title: "Gatehouse / Overview",
-  description: "A stack on one page. Each part has its own dashboard.",
+  description: "One stack at a glance. Each component has its own dashboard.",
   rows: [
     {
       title: "Now",
       panels: [
         {
-          title: "Alerts that fire",
+          title: "Firing alerts",
           threshold: { value: 1 },
-          description: "Alerts of Gatehouse that fire now, by name; 0 where none does.",
+          description: "Firing Gatehouse alerts, by name; 0 if there are none.",
           unit: "none",
           kind: "stat",
           width: 12,
@@ -32,7 +32,7 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Scraped",
-          description: "Yes for each service that Prometheus reaches, no for each that it should and does not.",
+          description: "Whether Prometheus can scrape each service that it should.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 12,
@@ -46,7 +46,7 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Ready checks",
-          description: "What each service's /readyz looks at: 1 where it is right.",
+          description: "Checks of each service's /readyz: 1 passing.",
           unit: "none",
           kind: "states",
           width: 24,
@@ -66,7 +66,7 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Calls by outcome",
-          description: "Calls a second at the gateway, by how they ended.",
+          description: "Gateway calls per second, by outcome.",
           unit: "reqps",
           queries: [
             { expr: rateBy("outcome", "gatehouse_gateway_call_duration_seconds_count"), legend: "{{outcome}}" },
@@ -75,7 +75,7 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Calls' duration",
-          description: "99th percentile of the gateway's calls.",
+          description: "99th percentile of the duration of gateway calls.",
           unit: "s",
           queries: [
             {
@@ -92,13 +92,13 @@ export const overviewDashboard: Dashboard = {
       panels: [
         {
           title: "Sales by outcome",
-          description: "Requests for sold routes a second, by how they ended.",
+          description: "Requests per second for paid routes, by outcome.",
           unit: "reqps",
           queries: [{ expr: rateBy("outcome", "gatehouse_payment_requests_total"), legend: "{{outcome}}" }],
         },
         {
           title: "CPU",
-          description: "Processor time that each service uses; 1 is one core.",
+          description: "CPU usage of each service; 1 is one core.",
           unit: "percentunit",
           queries: [
             { expr: `rate(process_cpu_seconds_total{${variables}}[$__rate_interval])`, legend: "{{job}} {{instance}}" },
@@ -106,13 +106,13 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Resident memory",
-          description: "Memory of each service's process.",
+          description: "Resident memory of each service's process.",
           unit: "bytes",
           queries: [{ expr: `process_resident_memory_bytes{${variables}}`, legend: "{{job}} {{instance}}" }],
         },
         {
           title: "Versions",
-          description: "Which version of each service runs, and on which Node.",
+          description: "Version of each service, and its Node.js version.",
           unit: "none",
           kind: "stat",
           width: 8,
@@ -120,7 +120,7 @@ export const overviewDashboard: Dashboard = {
         },
         {
           title: "Clock",
-          description: "How far each service's clock is from Prometheus's.",
+          description: "Difference between each service's clock and Prometheus's.",
           unit: "s",
           width: 8,
           queries: [
@@ -132,9 +132,9 @@ export const overviewDashboard: Dashboard = {
           alerts: ["GatehouseClockDrift"],
         },
         {
-          title: "Files in force",
+          title: "Loaded files",
           description:
-            "Files that a service reads again as they change (policy, keys, routes): 0 while what stands there is refused, and what was there before holds.",
+            "Hot-reloaded files of a service (policy, keys, routes): 0 while the current content is rejected and the previous content stays active.",
           unit: "none",
           width: 8,
           queries: [{ expr: selected("gatehouse_file_loaded"), legend: "{{job}} {{instance}} {{setting}}" }],

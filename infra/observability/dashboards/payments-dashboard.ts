@@ -7,21 +7,21 @@ const balance = selected("gatehouse_facilitator_signer_balance_native");
 export const paymentsDashboard: Dashboard = {
   uid: "gatehouse-payments",
   title: "Gatehouse / Payments",
-  description: "What is sold by x402: requests by outcome, verification and settlement, the signer, the ledgers.",
+  description: "Sales through x402: requests by outcome, verification and settlement, the signer, the ledgers.",
   rows: [
     {
       title: "Sales",
       panels: [
         {
-          title: "Requests for sold routes, by outcome",
-          description: "Requests a second by how they ended: offered (402), delivered, refused, failed.",
+          title: "Requests for paid routes, by outcome",
+          description: "Requests per second by outcome: offered (402), delivered, refused, failed.",
           unit: "reqps",
           width: 12,
           queries: [{ expr: rateBy("outcome", "gatehouse_payment_requests_total"), legend: "{{outcome}}" }],
         },
         {
           title: "Charged, by route",
-          description: "Smallest units of the token that were charged a second.",
+          description: "Amount charged per second, in the token's smallest units.",
           unit: "short",
           width: 12,
           queries: [{ expr: rateBy("route", "gatehouse_payment_charged_units_total"), legend: "{{route}}" }],
@@ -34,14 +34,14 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Claims by state",
-          description: "Payments in the ledger. Settling that stays above 0 are settlements whose outcome is unknown.",
+          description: "Payments in the ledger. Settling that stays above 0 means settlements with an unknown outcome.",
           unit: "short",
           queries: [{ expr: `sum by (state) (${selected("gatehouse_payment_claims")})`, legend: "{{state}}" }],
           alerts: ["GatehouseSettlementStuck"],
         },
         {
           title: "Upstream's duration",
-          description: "99th percentile of the time that the upstream took for a paid request, by route.",
+          description: "99th percentile of the upstream's response time for a paid request, by route.",
           unit: "s",
           queries: [
             { expr: quantile(0.99, "route", "gatehouse_upstream_duration_seconds_bucket"), legend: "{{route}}" },
@@ -54,7 +54,7 @@ export const paymentsDashboard: Dashboard = {
       panels: [
         {
           title: "Verifications by outcome",
-          description: "Payments that were judged a second: valid, or the reason of the refusal.",
+          description: "Verifications per second: valid, or the rejection reason.",
           unit: "reqps",
           width: 12,
           queries: [
@@ -64,7 +64,7 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Settlements by outcome",
-          description: "Calls of /settle a second: settled, or why not.",
+          description: "/settle calls per second: settled, or the failure reason.",
           unit: "reqps",
           width: 12,
           queries: [
@@ -75,7 +75,7 @@ export const paymentsDashboard: Dashboard = {
         {
           title: "Settlement's duration",
           description:
-            "Time from a call of /settle to its answer, which waits for the receipt: block times, not milliseconds.",
+            "Time from a /settle call to its response, which waits for the receipt: block times, not milliseconds.",
           unit: "s",
           queries: [
             { expr: quantile(0.5, "", settle), legend: "p50" },
@@ -84,16 +84,15 @@ export const paymentsDashboard: Dashboard = {
           alerts: ["GatehouseSettlementStuck"],
         },
         {
-          title: "Settlements under way",
-          description: "Settlements that were begun and have no outcome yet.",
+          title: "Settlements in flight",
+          description: "Started settlements without an outcome yet.",
           unit: "short",
           queries: [perInstance("gatehouse_facilitator_settlements_pending")],
           alerts: ["GatehouseSettlementStuck"],
         },
         {
           title: "Oldest settlement",
-          description:
-            "For how long the oldest settlement has been under way; more than some minutes is one that hangs.",
+          description: "Age of the oldest in-flight settlement; more than a few minutes means that it is stuck.",
           unit: "s",
           threshold: { value: 600 },
           queries: [perInstance("gatehouse_facilitator_oldest_settlement_seconds")],
@@ -101,8 +100,7 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Ledger against chain",
-          description:
-            "Settlements that the ledger says are settled and the chain does not have, found in the last hour.",
+          description: "Settlements that are settled in the ledger but missing on the chain, found in the last hour.",
           unit: "short",
           queries: [perInstance("gatehouse_facilitator_ledger_mismatches")],
           alerts: ["GatehouseLedgerMismatch", "GatehouseLedgerNotReconciled"],
@@ -134,7 +132,7 @@ export const paymentsDashboard: Dashboard = {
         {
           title: "Days left",
           description:
-            "Days for which the signer can pay at the rate of the last day; nothing while it spends nothing.",
+            "Days until the signer's balance runs out at the rate of the last day; empty while it spends nothing.",
           unit: "none",
           kind: "stat",
           width: 6,
@@ -149,7 +147,7 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Gas paid",
-          description: "What the signer paid for gas in a day, by payee: as the chain charges it, by limit or by use.",
+          description: "Gas paid by the signer per day, by payee: as charged by the chain, by gas limit or gas used.",
           unit: "none",
           width: 6,
           queries: [
@@ -161,14 +159,14 @@ export const paymentsDashboard: Dashboard = {
         },
         {
           title: "Next nonce",
-          description: "Nonce of the signer's next transaction. It stands still while nothing is settled.",
+          description: "Nonce of the signer's next transaction. It is flat while nothing is settled.",
           unit: "none",
           width: 6,
           queries: [perInstance("gatehouse_facilitator_signer_next_nonce")],
         },
         {
-          title: "Who settles",
-          description: "1 at the replica that settles. Exactly one has to.",
+          title: "Settling replica",
+          description: "1 on the replica that settles. Exactly one must be 1.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
