@@ -73,16 +73,21 @@ export type Chain = Readonly<{
   simulate: (call: MessageCall) => Promise<JsonRpcResponse>;
   /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
   estimateGas: (call: MessageCall) => Promise<JsonRpcResponse>;
-  /** Returns the result of a view method. */
-  read: (call: MessageCall) => Promise<Hex>;
-  /** Returns a contract's events in the newest blocks. The specification allows 100 blocks. */
-  recentLogs: (contract: Hex, topics: readonly Hex[], headNumber: number) => Promise<readonly (EventLog & Placed)[]>;
+  /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
+  read: (call: MessageCall, blockNumber?: number) => Promise<Hex>;
+  /** Returns a contract's events in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics, any matches. */
+  recentLogs: (
+    contract: Hex,
+    topics: readonly (Hex | readonly Hex[])[],
+    headNumber: number,
+  ) => Promise<readonly (EventLog & Placed)[]>;
 }>;
 
 /** Transaction that emitted an event. */
 type Placed = Readonly<{ transactionHash: Hex }>;
 
-const logBlocksMax = 100;
+/** Max blocks of one query for events, by the specification. */
+export const logBlocksMax = 100;
 
 /** Creates a chain from a JSON-RPC client, for calls with the given `place`, or on the process's own behalf without one. */
 export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>): Chain {
@@ -105,7 +110,10 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
     estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),
-    read: (message) => query("eth_call", [buildCallObject(message), "latest"], hexData),
+    read: (message, blockNumber) => {
+      const block = blockNumber === undefined ? "latest" : formatQuantity(blockNumber);
+      return query("eth_call", [buildCallObject(message), block], hexData);
+    },
     recentLogs: (address, topics, headNumber) => {
       const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };

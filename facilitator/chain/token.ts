@@ -18,6 +18,9 @@ export const transferTopic = hashText("Transfer(address,address,uint256)");
 /** Topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
 export const authorizationUsedTopic = hashText("AuthorizationUsed(address,bytes32)");
 
+/** Topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
+export const authorizationCanceledTopic = hashText("AuthorizationCanceled(address,bytes32)");
+
 /** Call data that requests the token's EIP-712 domain separator; most EIP-3009 tokens have the method, and the EIP requires it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 

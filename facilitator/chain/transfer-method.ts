@@ -3,8 +3,9 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { approvesPermit2, permit2Address, permit2Proxies, readSettleTerms } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { Chain, EventLog, Receipt } from "./chain.ts";
+import { logBlocksMax, type Chain, type EventLog, type Receipt } from "./chain.ts";
 import {
+  authorizationCanceledTopic,
   authorizationUsedTopic,
   encodeAddressTopic,
   encodeAllowanceCall,
@@ -47,22 +48,25 @@ export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "c
 }
 
 /**
- * Returns whether the payment's nonce is used or cancelled.
+ * Returns whether the payment's nonce is used or cancelled, at a block if given.
  *
  * @throws {ChainError} when the node can't respond.
  */
 export async function isNonceUsed(
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   chain: Pick<Chain, "read">,
+  blockNumber?: number,
 ): Promise<boolean> {
   const { asset, payer, authorizationNonce } = transfer;
   if (isWithinChannels(readChannelCall(transfer))) return false;
   if (!usesPermit2(transfer)) {
-    const state = await chain.read({ to: asset, data: encodeAuthorizationState(payer, authorizationNonce) });
+    const call = { to: asset, data: encodeAuthorizationState(payer, authorizationNonce) };
+    const state = await chain.read(call, blockNumber);
     return state.slice(2) === encodeInteger(1n);
   }
   const nonce = BigInt(authorizationNonce);
-  const bitmap = await chain.read({ to: permit2Address, data: encodeNonceBitmapCall(payer, nonce >> 8n) });
+  const call = { to: permit2Address, data: encodeNonceBitmapCall(payer, nonce >> 8n) };
+  const bitmap = await chain.read(call, blockNumber);
   return ((parseWord(bitmap) >> (nonce & 0xffn)) & 1n) === 1n;
 }
 
@@ -148,23 +152,25 @@ export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boole
   return usesPermit2(transfer) ? showsTransfer(receipt, transfer) : showsAuthorizedTransfer(receipt, transfer);
 }
 
+/** Third party's transaction that used a payment's nonce, and whether it executed the payment. */
+export type ForeignUse = Readonly<{ receipt: Receipt; isPaid: boolean }>;
+
 /**
- * Finds a recent transaction of a third party that executed a payment: anyone may submit an EIP-3009 authorization, or a Permit2 payment of
- * scheme `exact`.
+ * Finds a recent transaction of a third party that executed a payment, or cancelled its authorization: anyone may submit an EIP-3009
+ * authorization, or a Permit2 payment of scheme `exact`. Returns undefined if the node knows none.
  *
  * @throws {ChainError} when the node can't respond.
  */
-export async function findForeignSettlement(
+export async function findForeignUse(
   transfer: Transfer,
   headNumber: number,
   chain: Pick<Chain, "recentLogs" | "receipt" | "transactionCall">,
-): Promise<Hex | undefined> {
+): Promise<ForeignUse | undefined> {
   const { asset, payer } = transfer;
   if (!usesPermit2(transfer)) {
-    const uses = await chain.recentLogs(asset, buildAuthorizationUseTopics(transfer), headNumber);
-    const hash = uses.at(-1)?.transactionHash;
+    const hash = await findAuthorizationUse(transfer, headNumber, chain);
     const receipt = hash === undefined ? undefined : await chain.receipt(hash);
-    return receipt !== undefined && showsAuthorizedTransfer(receipt, transfer) ? receipt.transactionHash : undefined;
+    return receipt && { receipt, isPaid: showsAuthorizedTransfer(receipt, transfer) };
   }
   // Only the facilitator that the payer named can settle a payment with a maximum.
   if (isSameHex(transfer.contract, permit2Proxies.upto)) return undefined;
@@ -177,12 +183,28 @@ export async function findForeignSettlement(
   for (const { transactionHash } of matching.slice(0, foreignMax)) {
     // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it tells them apart.
     const made = await chain.transactionCall(transactionHash);
-    if (
-      made !== undefined &&
-      isSameHex(transfer.contract, made.to ?? undefined) &&
-      makesSamePayment(made.input, transfer)
-    )
-      return transactionHash;
+    const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
+    if (!isMade || !makesSamePayment(made.input, transfer)) continue;
+    const receipt = await chain.receipt(transactionHash);
+    return receipt && { receipt, isPaid: true };
+  }
+  return undefined;
+}
+
+/** Max queries for the use of one authorization. */
+const queriesMax = 10;
+
+/** Finds the transaction that used or cancelled an authorization. */
+async function findAuthorizationUse(
+  authorization: AuthorizationId,
+  headNumber: number,
+  chain: Pick<Chain, "recentLogs">,
+): Promise<Hex | undefined> {
+  const [used, ...which] = buildAuthorizationUseTopics(authorization);
+  const topics = [[used, authorizationCanceledTopic], ...which];
+  for (let query = 0; query < queriesMax && headNumber >= query * logBlocksMax; query += 1) {
+    const uses = await chain.recentLogs(authorization.asset, topics, headNumber - query * logBlocksMax);
+    if (uses.length > 0) return uses.at(-1)?.transactionHash;
   }
   return undefined;
 }
@@ -210,7 +232,7 @@ export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): b
 type AuthorizationId = Pick<Transfer, "asset" | "payer" | "authorizationNonce">;
 
 /** Builds the topics of the event that an authorization was used. */
-function buildAuthorizationUseTopics({ payer, authorizationNonce }: AuthorizationId): readonly Hex[] {
+function buildAuthorizationUseTopics({ payer, authorizationNonce }: AuthorizationId): readonly [Hex, Hex, Hex] {
   return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
 }
 

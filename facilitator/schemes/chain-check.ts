@@ -42,12 +42,16 @@ async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal |
 const executionError =
   /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
 
-function explainSimulation({ code, message }: JsonRpcFailure, gasLimit: bigint): Refusal {
-  if (code !== 3 && !executionError.test(message)) {
-    throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
-  }
+/** @throws {ChainError} when the error is the node's own, and says nothing about the payment. */
+export function requireExecutionError({ code, message }: JsonRpcFailure): void {
+  if (code === 3 || executionError.test(message)) return;
+  throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
+}
+
+function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
+  requireExecutionError(error);
   return {
     reason: reason.simulation,
-    message: `the token refuses the transfer (with up to ${gasLimit} gas): ${message}.`,
+    message: `the token refuses the transfer (with up to ${gasLimit} gas): ${error.message}.`,
   };
 }

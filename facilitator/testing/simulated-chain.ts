@@ -155,8 +155,8 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
       }),
     recentLogs: (_, topics) =>
       ask(() => {
-        const hash = node.used.get(topics[2] ?? "0x");
-        return hash === undefined ? [] : [{ address, topics: [...topics], data: "0x" as Hex, transactionHash: hash }];
+        const hash = node.used.get(topics.flat().at(-1) ?? "0x");
+        return hash === undefined ? [] : [{ address, topics: topics.flat(), data: "0x" as Hex, transactionHash: hash }];
       }),
   };
 }

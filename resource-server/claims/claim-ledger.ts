@@ -40,8 +40,9 @@ export type ClaimLedger = Readonly<{
   /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
   /**
-   * Deletes responses that no process is delivering: delivered ones of expired payments; or, oldest first, delivered ones, or ones not
-   * fetched before the payment expired. Returns the number deleted, at most {@link forgottenMax}: nothing else runs meanwhile.
+   * Deletes responses that no process is delivering: those delivered {@link redeliveryMs} ago, of expired payments; or, oldest first,
+   * delivered ones, or ones not fetched before the payment expired. Returns the number deleted, at most {@link forgottenMax}: nothing
+   * else runs meanwhile.
    */
   forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
   /** Returns the size of all retained responses in bytes. */
@@ -113,8 +114,9 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
     forgetResponses: (which, countMax = forgottenMax) => {
       const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
+      const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
       const state = which === "untaken" ? "settled" : "delivered";
-      return store.change(sql.forgetResponses, [state, nowSeconds, countMax]);
+      return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
     },
     async responseBytes() {
       const [row] = await store.rows(sql.responseBytes);
@@ -130,6 +132,9 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), forgottenMax]),
   };
 }
+
+/** Time for which a client whose connection broke at the end of a delivery can get the response again, even if its payment expires meanwhile. */
+const redeliveryMs = 300_000;
 
 /** Max claims of a state that are counted: more take the time of other work. */
 const countedMax = 100_000;
@@ -182,7 +187,7 @@ function buildClaimSql(nowMs: string) {
       WHERE ${mine} AND state IN ('settled', 'delivered')`,
     forgetResponses: `UPDATE claims SET state = 'delivered', payload = NULL, status = NULL, headers = NULL, body = NULL
       WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
-        WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2
+        WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2 AND updated_at_ms < $4
           ORDER BY valid_before, updated_at_ms LIMIT $3)
         AND status IS NOT NULL AND owner IS NULL`,
     responseBytes: "SELECT sum(length(body)) AS bytes FROM claims WHERE status IS NOT NULL",

@@ -2,7 +2,7 @@ import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { reason } from "#x402/reason.ts";
 import type { Chain, Head } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
-import { findForeignSettlement, isNonceUsed, readCover } from "../../chain/transfer-method.ts";
+import { findForeignUse, isNonceUsed, readCover } from "../../chain/transfer-method.ts";
 import type { Culprit } from "../../payment/suspensions.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Outcome, Settlement } from "../settlement.ts";
@@ -15,24 +15,29 @@ export type Finding = Readonly<
   { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
 >;
 
-type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
+/** `confirmations`: blocks that make a third party's transaction final, with its own. */
+type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits; confirmations: number }>;
+
+/** Max diagnoses that wait for a node to know the transaction by which a nonce was used. */
+const searchesMax = 6;
 
 /**
  * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit most signed payments, so a
- * third party may have done so: then the payer has paid, and the settlement succeeded.
+ * third party may have done so: then the payer has paid, and the settlement succeeded. Several nodes may share one URL, so what a node behind
+ * `head` does not know does not count as absent.
  *
  * @throws {ChainError} when the node can't respond.
  */
 export async function diagnose(
-  { settlement, attempts }: InFlight,
+  { settlement, attempts, diagnosed }: InFlight,
   cause: Cause,
   head: Head,
   dependencies: DiagnosisDependencies,
 ): Promise<Finding> {
-  const { chain } = dependencies;
+  const { chain, confirmations } = dependencies;
   const newest = attempts.at(-1);
   if (newest === undefined) return { kind: "uncertain" };
-  const isUsed = await isNonceUsed(settlement, chain);
+  const isUsed = await isNonceUsed(settlement, chain, head.number);
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
     message: string,
@@ -49,10 +54,13 @@ export async function diagnose(
     const culprit = await findCulprit(settlement, head, dependencies);
     return buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit);
   }
-  const transaction = await findForeignSettlement(settlement, head.number, chain);
-  const { amount } = settlement;
-  if (transaction !== undefined) return { kind: "outcome", outcome: { state: "settled", transaction, amount } };
-  if (cause === "lost") return { kind: "uncertain" };
+  const use = await findForeignUse(settlement, head.number, chain);
+  if (use === undefined && (cause === "lost" || (diagnosed?.times ?? 0) < searchesMax)) return { kind: "uncertain" };
+  if (use !== undefined && head.number - use.receipt.blockNumber + 1 < confirmations) return { kind: "uncertain" };
+  if (use?.isPaid === true) {
+    const { amount } = settlement;
+    return { kind: "outcome", outcome: { state: "settled", transaction: use.receipt.transactionHash, amount } };
+  }
   const message = "the authorization was used or cancelled by another transaction.";
   return buildFailure(reason.nonceUsed, message, cause === "reverted" ? "payer" : undefined);
 }
@@ -65,7 +73,7 @@ export async function diagnose(
 async function findCulprit(
   settlement: Settlement,
   head: Head,
-  { chain, gas }: DiagnosisDependencies,
+  { chain, gas }: Pick<DiagnosisDependencies, "chain" | "gas">,
 ): Promise<Culprit | undefined> {
   const isOfChannel = readChannelCall(settlement) !== undefined;
   if (isOfChannel || BigInt(head.timestamp) >= settlement.validBefore) return undefined;

@@ -1,6 +1,7 @@
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
+import { requireExecutionError } from "../../schemes/chain-check.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
@@ -33,7 +34,9 @@ export async function hasLackedGas(
     return { hadMost: !isShared && limit >= gas.most(settlement), isSpent };
   });
   if (mined.some(({ hadMost }) => hadMost) || !mined.some(({ isSpent }) => isSpent)) return false;
-  return (await gas.estimate(settlement, chain)).ok;
+  const answer = await gas.estimate(settlement, chain);
+  if (!answer.ok) requireExecutionError(answer.error);
+  return answer.ok;
 }
 
 /**

@@ -65,7 +65,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
       await applyDecisions(
         entries.map((entry) => [entry, decide(entry, seen, options)]),
         seen,
-        dependencies,
+        { ...options, ...dependencies },
       );
       gapSinceMs = hasGap(entries, seen) ? (gapSinceMs ?? seen.nowMs) : undefined;
       if (gapSinceMs === undefined || seen.nowMs - gapSinceMs < gapAfterMs) return;
@@ -105,7 +105,7 @@ function markLost(entry: InFlight, seen: Observation): void {
 async function applyDecisions(
   decisions: readonly (readonly [InFlight, Decision])[],
   seen: Observation,
-  dependencies: TrackerDependencies,
+  dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
 ): Promise<void> {
   const { chain, submitter } = dependencies;
   const outcomes = new Map<InFlight, Outcome>();
@@ -132,7 +132,7 @@ async function resolveByDiagnosis(
   entry: InFlight,
   cause: Cause,
   seen: Observation,
-  dependencies: TrackerDependencies,
+  dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
 ): Promise<void> {
   const { submitter, log } = dependencies;
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
