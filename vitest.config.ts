@@ -28,6 +28,7 @@ export const sizedTests = [
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
+  "test/simulator/simulator.test.ts",
   "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
   "test/sidecar/restore/restore.integration.test.ts",
   "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
@@ -100,6 +101,7 @@ const long = {
   GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
   GATEHOUSE_FUZZ_RUNS: "50000",
   GATEHOUSE_TEST_SEEDS: "50000",
+  GATEHOUSE_TEST_CRASHES: "1000000",
 };
 
 /** Tests that need a Docker engine. Most of the time such a test waits for the engine, or for a service to start. */

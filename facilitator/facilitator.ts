@@ -16,7 +16,7 @@ import { createHttpTransport } from "./chain/http-transport.ts";
 import { createTransactionSigner, type TransactionSigner } from "./chain/transaction-signer.ts";
 import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { followNewHeads } from "./chain/new-heads.ts";
-import { pause } from "#daemon/time.ts";
+import { pause as systemPause, type Pause } from "#daemon/time.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
@@ -67,6 +67,11 @@ export type FacilitatorDependencies = Readonly<{
    * unless it is a database.
    */
   isHandedOver?: boolean | undefined;
+  /** Doubles in a simulation. Default: system timers and randomness, the configured node, and the configured database. */
+  pause?: Pause;
+  random?: () => number;
+  connect?: typeof connectToNode;
+  openStore?: EngineDependencies["openStore"];
 }>;
 
 /**
@@ -113,15 +118,16 @@ export type Facilitator = AsyncDisposable &
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
-  { log, metrics: registry, clock, monotonicMs, signal, audit, isHandedOver }: FacilitatorDependencies,
+  { metrics: registry, isHandedOver, ...dependencies }: FacilitatorDependencies,
 ): Promise<Facilitator> {
   const { chain: chainOptions, settlement, ledger } = options;
+  const { log, clock, monotonicMs, pause = systemPause, random = Math.random, connect = connectToNode } = dependencies;
   const metrics = createFacilitatorMetrics([registry]);
   const { rpcUrl, webSocketUrl, id: chainId, nativeDecimals } = chainOptions;
   const network = `eip155:${chainId}` as const;
   const signer = createTransactionSigner(options.signer.privateKey);
   await using resources = new AsyncDisposableStack();
-  const rpc = resources.use(connectToNode(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
+  const rpc = resources.use(connect(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
@@ -129,7 +135,7 @@ export async function createFacilitator(
   const watching = { ...about, signer: signer.address, assets: [...assets.values()] };
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
-      startChainWatch(watching, { chain, fees, clock, log }),
+      startChainWatch(watching, { chain, fees, clock, pause, log }),
     ),
   );
   const { shortage, decimals, contracts } = watch;
@@ -140,11 +146,10 @@ export async function createFacilitator(
   const checks = createPaymentChecks(limits, { chainAt, gas, shortage, suspensions, clock, monotonicMs });
   const payees = new Set(options.payees.map((payee) => payee.toLowerCase()));
   const noteMinedIn = createGasMeter(chainOptions, { payees, sellers: options.sellers ?? [], metrics, signer });
-  const callers = { check: checks.checkAgain, contracts, signal, log, audit };
+  const callers = { check: checks.checkAgain, contracts, pause, random };
   const engineParts = { chain, fees, gas, signer, noteMinedIn, suspensions, ...callers };
-  const times = { clock, monotonicMs, pause, random: Math.random };
   const engine = resources.use(
-    await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...engineParts, ...times }),
+    await startEngine({ settlement, ledger, chainId, isHandedOver }, { ...dependencies, ...engineParts }),
   );
   if (webSocketUrl !== undefined) {
     resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));

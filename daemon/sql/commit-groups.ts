@@ -7,6 +7,8 @@ export type CommitGroupsDependencies = Readonly<{
   flush: () => Promise<void>;
   /** Runs a statement, and converts its failure to the one that a store throws. */
   runQuery: <T>(work: () => T) => T;
+  /** Resolves in the event loop's next turn. */
+  nextTurn?: () => Promise<void>;
 }>;
 
 type Waiter = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
@@ -22,7 +24,7 @@ export type WriterOptions = Readonly<{ isAtomic?: boolean; isUnsynced?: boolean 
  * later flush that succeeds shows nothing (fsync(2)); so all calls throw a `StoreError` until a restart, which recovers what is on disk.
  */
 export class CommitGroups {
-  readonly #dependencies: CommitGroupsDependencies;
+  readonly #dependencies: Required<CommitGroupsDependencies>;
   #writers: Writer[] = [];
   #waiters: Waiter[] = [];
   #isRunning = false;
@@ -33,7 +35,7 @@ export class CommitGroups {
   #broken: StoreError | undefined;
 
   constructor(dependencies: CommitGroupsDependencies) {
-    this.#dependencies = dependencies;
+    this.#dependencies = { nextTurn: () => new Promise((resolve) => void setImmediate(resolve)), ...dependencies };
   }
 
   /** Runs a writer in the next group, and resolves once its commit is on disk; `isUnsynced`: once it is visible, and flushed with another's. */
@@ -80,7 +82,7 @@ export class CommitGroups {
     this.#isRunning = true;
     while (this.#writers.length + this.#waiters.length > 0) {
       // Writers of the same turn of the event loop share a group.
-      await new Promise((resolve) => void setImmediate(resolve));
+      await this.#dependencies.nextTurn();
       const [writers, waiters] = [this.#writers, this.#waiters];
       [this.#writers, this.#waiters] = [[], []];
       if (writers.length > 0) this.#open = this.#commit(writers);

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { promisify } from "node:util";
-import { CommitGroups } from "./commit-groups.ts";
+import { CommitGroups, type CommitGroupsDependencies } from "./commit-groups.ts";
 import { openSqlite, type Migrations } from "./sqlite.ts";
 import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
 import { StartupError } from "../process/startup-error.ts";
@@ -34,8 +34,12 @@ export type SqliteStoreOptions = Readonly<{
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqlStore {
   const database = open(options);
-  const log = openLogFile(database, options.path);
-  const groups = new CommitGroups({ database, flush: log.flush, runQuery });
+  return createSqliteStore(database, openLogFile(database, options.path));
+}
+
+/** Creates a store on an open database and its log; its disposal closes both. */
+export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStore {
+  const groups = new CommitGroups({ ...log, database, runQuery });
   const { rows, change } = createStatements(database);
   const connection: SqlConnection = {
     rows: async (text, parameters) => rows(text, parameters),
@@ -121,11 +125,14 @@ function createStatements(database: DatabaseSync) {
   };
 }
 
+/** Log of what is committed; `nextTurn` is for a double of the event loop. */
+type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn"> & Readonly<{ close: () => void }>;
+
 /**
  * Leaves flushing the write-ahead log to the caller: SQLite then flushes it only before it moves pages into the database (SQLite,
  * "PRAGMA synchronous": NORMAL), and a flush on another thread makes all commits before it as durable as FULL.
  */
-function openLogFile(database: DatabaseSync, path: string) {
+function openLogFile(database: DatabaseSync, path: string): LogFile {
   if (path === ":memory:") return { flush: async () => undefined, close: () => undefined };
   database.exec("PRAGMA synchronous = NORMAL");
   const file = openSync(`${path}-wal`, "r+");

@@ -1,7 +1,7 @@
 import * as Value from "ox/Value";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { pause, poll } from "#daemon/time.ts";
+import { pause as systemPause, poll, type Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
@@ -45,6 +45,14 @@ const failedWatchIntervalMs = 500;
 /** Number of settlements that a signer without gas is advised to fund. */
 const advisedSettlements = 100n;
 
+export type ChainWatchDependencies = Readonly<{
+  chain: Chain;
+  fees: FeeQuotes;
+  clock: () => number;
+  log: Logger;
+  pause?: Pause;
+}>;
+
 /**
  * Monitors whether the node responds, is on the right chain, and whether the signer can pay for gas. A node that does not respond at
  * startup may do so later.
@@ -53,7 +61,7 @@ const advisedSettlements = 100n;
  */
 export async function startChainWatch(
   options: ChainWatchOptions,
-  { chain, fees, clock, log }: Readonly<{ chain: Chain; fees: FeeQuotes; clock: () => number; log: Logger }>,
+  { chain, fees, clock, log, pause = systemPause }: ChainWatchDependencies,
 ): Promise<ChainWatch> {
   const { signer, nativeDecimals, gasLimit } = options;
   const rpc = new URL(options.rpcUrl).origin;
@@ -107,7 +115,7 @@ export async function startChainWatch(
   await look();
   const intervalMs = () => (problem === undefined && !isShort ? watchIntervalMs : failedWatchIntervalMs);
   const polling = { name: "chain watch", failed: noteFailure, intervalMs, signal: stop.signal };
-  const watching = pause(intervalMs(), stop.signal).then(() => poll(polling, lookAgain, { log }));
+  const watching = pause(intervalMs(), stop.signal).then(() => poll(polling, lookAgain, { log, pause }));
   return {
     checks: () => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },

@@ -10,6 +10,7 @@ import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import type { Suspensions } from "../payment/suspensions.ts";
+import type { openLedgerStore } from "./ledger/open-ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
 import type { TrackerDependencies } from "./track/tracker.ts";
@@ -41,6 +42,8 @@ export type EngineDependencies = Readonly<{
   suspensions: Suspensions;
   audit?: AuditLog | undefined;
   noteMined?: TrackerDependencies["noteMined"];
+  /** Opens the ledger's database. Default: {@link openLedgerStore}. */
+  openStore?: typeof openLedgerStore | undefined;
 }>;
 
 /**

@@ -1,4 +1,3 @@
-import { pauseInBackground } from "#daemon/time.ts";
 import type { Engine, EngineDependencies, EngineOptions } from "./engine.ts";
 import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
 import { createFinishedSettlements } from "./ledger/finished-settlements.ts";
@@ -24,17 +23,17 @@ export async function startEngine(
   options: EngineOptions,
   { noteMinedIn, ...given }: EngineParts,
 ): Promise<ComparedEngine> {
-  const { chain, clock, log } = given;
+  const { chain, clock, pause, log, openStore = openLedgerStore } = given;
   const { path, retentionDays, compareIntervalMs, ...shared } = options.ledger;
   await using resources = new AsyncDisposableStack();
   const { isHandedOver } = options;
-  const { store, isShared } = await openLedgerStore({ path, isHandedOver, ...shared }, { log });
+  const { store, isShared } = await openStore({ path, isHandedOver, ...shared }, { log });
   resources.use(store);
   const ledger = createLedger(options, { store, clock, guard: async () => undefined });
   const ownership = createOwnership(options, { store, clock });
   const sales = createSales(options, { store, clock });
   const dependencies = { ...given, noteMined: noteMinedIn(sales) };
-  resources.use(startRetention({ retentionDays }, { ledger, ownership, sales, clock, pause: pauseInBackground, log }));
+  resources.use(startRetention({ retentionDays }, { ledger, ownership, sales, clock, pause, log }));
   const engine = isShared
     ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, { store, clock }) })
     : await startSoleEngine(options, { ...dependencies, ledger, ownership });
@@ -42,7 +41,7 @@ export async function startEngine(
   const finished = createFinishedSettlements(options, { store });
   const isSettler = () => engine.nextNonce() !== undefined;
   const compared = resources.use(
-    startLedgerComparison({ compareIntervalMs }, { finished, chain, clock, log, isSettler }),
+    startLedgerComparison({ compareIntervalMs }, { finished, chain, clock, pause, log, isSettler }),
   );
   const owned = resources.move();
   return { ...engine, sales, comparison: compared.comparison, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { repeatForgetting } from "../claims/repeat-forgetting.ts";
 import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
-import { pauseInBackground } from "#daemon/time.ts";
+import { pauseInBackground, type Pause } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 export type SettlementResumerOptions = Readonly<{
@@ -12,7 +12,7 @@ export type SettlementResumerOptions = Readonly<{
 }>;
 
 export type SettlementResumerDependencies = SaleDependencies &
-  Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger }>;
+  Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger; pause?: Pause }>;
 
 /** Max claims per check, and max of them settled concurrently. */
 const claimsPerLookMax = 100;
@@ -26,7 +26,7 @@ export function resumeSettlements(
   options: SettlementResumerOptions,
   dependencies: SettlementResumerDependencies,
 ): AsyncDisposable {
-  const { ledger, owners, responses, log, clock } = dependencies;
+  const { ledger, owners, responses, log, clock, pause = pauseInBackground } = dependencies;
   const stop = new AbortController();
 
   /** Releases claims that this process owns in the ledger without a request working on them, because the end of their request could not be written. */
@@ -65,7 +65,7 @@ export function resumeSettlements(
       } catch (error) {
         log.error({ event: "settlements-not-taken-up", err: error }, "settlements can't be taken up; trying again");
       }
-      await pauseInBackground(options.intervalMs, stop.signal);
+      await pause(options.intervalMs, stop.signal);
     }
   }
 

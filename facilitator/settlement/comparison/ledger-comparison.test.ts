@@ -16,7 +16,7 @@ const { asset, payer, payTo, amount } = sampleSettlement;
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Builds the chain's receipt of a settlement that was paid. */

@@ -1,4 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
+import { pauseInBackground, type Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger-walk.ts";
 
@@ -15,6 +16,7 @@ export type LedgerComparisonOptions = Readonly<{ compareIntervalMs: number }>;
 type Dependencies = WalkDependencies &
   Readonly<{
     log: Logger;
+    pause?: Pause;
     /** Returns whether this process settles; comparison by one replica is enough. */
     isSettler: () => boolean;
   }>;
@@ -34,7 +36,7 @@ export function startLedgerComparison(
   { compareIntervalMs }: LedgerComparisonOptions,
   dependencies: Dependencies,
 ): ComparedLedger {
-  const { log, isSettler } = dependencies;
+  const { log, isSettler, pause = pauseInBackground } = dependencies;
   let walk = createLedgerWalk(dependencies);
   let last: LedgerComparison | undefined;
   const report = createReporter(log);
@@ -55,19 +57,21 @@ export function startLedgerComparison(
     last = undefined;
     walk = createLedgerWalk(dependencies);
   };
-  let looking: Promise<void> | undefined;
-  const compare = () => {
-    if (isSettler()) looking ??= look().finally(() => (looking = undefined));
-    else rest();
+  const stop = new AbortController();
+  const run = async () => {
+    while (!stop.signal.aborted) {
+      // Compare immediately, so that the state of a correct ledger is known from the start.
+      if (isSettler()) await look();
+      else rest();
+      await pause(compareIntervalMs, stop.signal);
+    }
   };
-  // Compare immediately, so that the state of a correct ledger is known from the start.
-  compare();
-  const timer = setInterval(compare, compareIntervalMs).unref();
+  const running = run();
   return {
     comparison: () => last,
     [Symbol.asyncDispose]: async () => {
-      clearInterval(timer);
-      await looking;
+      stop.abort();
+      await running;
     },
   };
 }

@@ -57,8 +57,6 @@ const attemptsSql = `SELECT attempt.* FROM attempt
   JOIN settlement ON settlement.chain_id = attempt.chain_id AND settlement.id = attempt.settlement_id
   WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY length(attempt.max_fee_per_gas), attempt.max_fee_per_gas`;
 
-const settlementOfAttemptSql = "SELECT settlement_id FROM attempt WHERE chain_id = $1 AND hash = $2";
-
 const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 RETURNING settlement_id";
 
 const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
@@ -109,17 +107,7 @@ async function insertBegun(connection: SqlConnection, chainId: number, begun: re
     settlements.flat(),
   );
   const attempts = begun.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
-  const text = `INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)} ON CONFLICT (chain_id, hash) DO NOTHING`;
-  if ((await connection.change(text, attempts.flat())) < attempts.length) await requireSame(connection, chainId, begun);
-}
-
-/** Requires that each transaction is recorded for its settlement: one that is signed again may be, by a write that threw when it had committed. */
-async function requireSame(connection: SqlConnection, chainId: number, begun: readonly Begun[]): Promise<void> {
-  for (const { settlement, attempt } of begun) {
-    const [row] = await connection.rows(settlementOfAttemptSql, [chainId, attempt.hash]);
-    if (row?.["settlement_id"] !== settlement.id)
-      throw new Error(`transaction ${attempt.hash} is not unique to its payment`);
-  }
+  await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
 /** Records outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */

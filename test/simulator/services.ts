@@ -1,0 +1,164 @@
+import { Registry } from "prom-client";
+import { FairSlots } from "#daemon/fair-places.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
+import { createFacilitator, facilitatorDefaults, type Facilitator } from "#facilitator/facilitator.ts";
+import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
+import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
+import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import { keepResponses } from "#resource-server/claims/retained-responses.ts";
+import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
+import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
+import { boundSale, guardSale } from "#resource-server/sale/guarded-sale.ts";
+import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
+import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
+import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
+import { exact } from "#x402/exact.ts";
+import { chainId, separator, signerKey, token, type SignedOffer } from "./payments.ts";
+import type { Watcher } from "./watcher.ts";
+import type { Transaction, VirtualChain } from "./virtual-chain.ts";
+import type { VirtualDisk } from "./virtual-disk.ts";
+import { connectVirtualNode } from "./virtual-node.ts";
+import { ConnectionLostError, type VirtualProcess } from "./virtual-process.ts";
+import { NotReachedError, request, type Service, type World } from "./world.ts";
+
+// Loaded before the first run: what Node loads, it loads in its own time.
+await exact.settling();
+
+const log = createLog({ service: "simulator", level: "silent" });
+const stopping = new AbortController();
+const rpcTimeoutMs = 5_000;
+
+/** Gas price that the facilitator pays at most, and the gas of one settlement. */
+export const caps = { maxFeePerGasGwei: 500, gasLimit: 200_000 };
+
+export type FacilitatorSurroundings = Readonly<{
+  world: World;
+  chain: VirtualChain;
+  disk: VirtualDisk;
+  watcher: Watcher;
+  onSend: (transaction: Transaction) => void;
+}>;
+
+/** What sellers call: the facilitator, whose answers are checked as they leave it. */
+export type Operations = Pick<Facilitator, "verify" | "settle">;
+
+/** Starts the facilitator in a process: the real one, over a virtual node, disk and clock. */
+export async function startFacilitator(
+  process: VirtualProcess,
+  surroundings: FacilitatorSurroundings,
+): Promise<Operations> {
+  const { world, chain, disk, watcher, onSend } = surroundings;
+  const { time, weather, isUnrest } = world;
+  const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, forgetting: 0 };
+  const node = { time, chain, chainId, separator, latencyMs: 30, timeoutMs: rpcTimeoutMs, onSend };
+  const facilitator = await createFacilitator(
+    {
+      chain: { ...facilitatorDefaults.chain, id: chainId, rpcUrl: "http://node.example" },
+      signer: { privateKey: new Secret(`0x${signerKey}`) },
+      assets: [token],
+      payees: [],
+      ledger: facilitatorDefaults.ledger,
+      settlement: {
+        ...facilitatorDefaults.settlement,
+        ...caps,
+        confirmations: weather.confirmations,
+        receiptTimeoutMs: 8_000,
+        pollIntervalMs: 700,
+        bumpAfterMs: 5_000,
+        batchMax: 3,
+      },
+    },
+    {
+      log,
+      metrics: new Registry(),
+      clock: time.nowMs,
+      monotonicMs: time.nowMs,
+      signal: stopping.signal,
+      pause: process.pause,
+      random: time.random,
+      connect: () => connectVirtualNode(process, { ...node, faults: () => (isUnrest() ? weather.node : calm) }),
+      openStore: async () => ({ store: disk.open(process), isShared: false }),
+    },
+  );
+  return watcher.watch(facilitator);
+}
+
+export type ServerSurroundings = Readonly<{
+  world: World;
+  disk: VirtualDisk;
+  watcher: Watcher;
+  facilitate: (process: VirtualProcess) => Promise<Pick<Facilitation, "verify" | "settle">>;
+}>;
+
+/** What buyers call. */
+export type Selling = Readonly<{
+  sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
+}>;
+
+/** Starts the resource server in a process: the real one below its HTTP listener. */
+export async function startResourceServer(process: VirtualProcess, surroundings: ServerSurroundings): Promise<Selling> {
+  const { world, disk, watcher, facilitate } = surroundings;
+  const { time, weather, isUnrest } = world;
+  const store = disk.open(process);
+  const owner = await createSoleClaimOwner({ store });
+  const ledger = createClaimLedger({ store, owner, clock: time.nowMs });
+  const calls = await facilitate(process);
+  const idle = { readiness: () => ({ ok: true, message: "" }), settlesNothing: () => false };
+  const facilitation: Facilitation = { ...calls, ...idle, [Symbol.asyncDispose]: async () => undefined };
+  const responses = keepResponses({ bytesMax: 1_000_000 }, ledger);
+  const sale = {
+    ledger,
+    facilitation,
+    owners: createPaymentOwners(),
+    clock: time.nowMs,
+    onSettled: watcher.noteCharge,
+  };
+  void resumeSettlements(
+    { intervalMs: 4_000, retentionMs: 86_400_000 },
+    { ...sale, responses, log, pause: process.pause },
+  );
+  const unverified = new FairSlots(10);
+  const bounded = boundSale(
+    new FairSlots(20),
+    guardSale((sold) => sell(sold, { ...sale, responses, unverified })),
+  );
+  const work = (offer: SignedOffer) =>
+    process.call("the upstream", 400, async () => {
+      const end = watcher.beginWork(offer, process);
+      await process.pause(time.random() * 500);
+      if (isUnrest() && time.chance(weather.networkFaultRate)) {
+        end(false);
+        return { kind: "failed", status: 502, message: "the upstream failed" } as const;
+      }
+      end(true);
+      const body = new TextEncoder().encode(`sold for ${offer.nonce}`);
+      return { kind: "resource", response: { status: 200, headers: [], body } } as const;
+    });
+  return {
+    sell: (offer, sold) =>
+      bounded({ ...sold, payment: offer.payment, memory: { tryAcquire: () => true }, work: () => work(offer) }),
+  };
+}
+
+/** Creates the calls to a facilitator in another process. */
+export function callRemotely(
+  process: VirtualProcess,
+  service: Service<Operations>,
+  world: World,
+): Pick<Facilitation, "verify" | "settle"> {
+  const call = <T>(what: string, work: (facilitation: Pick<Facilitation, "verify" | "settle">) => Promise<T>) =>
+    process.call(what, 0, async () => {
+      try {
+        return await request(service, world, (operations) => work(callInProcess(operations)));
+      } catch (error) {
+        if (error instanceof NotReachedError) throw new FacilitationError("unreachable", error.message);
+        if (error instanceof ConnectionLostError) throw new FacilitationError("unknown", error.message);
+        throw error;
+      }
+    });
+  return {
+    verify: ({ sent }, ...rest) => call("verify", ({ verify }) => verify({ sent }, ...rest)),
+    settle: ({ sent }, ...rest) => call("settle", ({ settle }) => settle({ sent }, ...rest)),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Pause } from "#daemon/time.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** A process that may be killed at each of its calls to the outside: before the call has an effect, or before its answer arrives. */
+export type VirtualProcess = Readonly<{
+  name: string;
+  isAlive: () => boolean;
+  /** Rejects when the process is killed: whoever waits for its answer loses the connection. */
+  gone: Promise<never>;
+  kill: (why: string) => void;
+  /** Makes a call of this process; each way takes up to `latencyMs`. Of a dead process, no call has an effect, or an answer. */
+  call: <T>(what: string, latencyMs: number, effect: () => T | Promise<T>) => Promise<T>;
+  pause: Pause;
+}>;
+
+/** Connection lost because the other process was killed. */
+export class ConnectionLostError extends Error {
+  override readonly name = "ConnectionLostError";
+}
+
+export type ProcessOptions = Readonly<{
+  name: string;
+  time: VirtualTime;
+  /** Returns the current probability that the process dies at a call, on each of its two ways. */
+  deathRate: () => number;
+  note: (step: string) => void;
+  /** Called when the process has been killed. */
+  onDeath: () => void;
+}>;
+
+/** Starts a process. What it holds in memory is lost when it dies: its promises never settle. */
+export function startVirtualProcess({ name, time, deathRate, note, onDeath }: ProcessOptions): VirtualProcess {
+  let isAlive = true;
+  const { promise: gone, reject } = Promise.withResolvers<never>();
+  gone.catch(() => undefined);
+  const kill = (why: string) => {
+    if (!isAlive) return;
+    isAlive = false;
+    note(`${name} is killed ${why}`);
+    reject(new ConnectionLostError(`${name} was killed`));
+    onDeath();
+  };
+  /** Returns whether the process lives on after one way of a call. */
+  const pass = async (way: string, latencyMs: number): Promise<boolean> => {
+    if (isAlive && time.chance(deathRate())) kill(way);
+    if (isAlive && latencyMs > 0) await time.pause(time.random() * latencyMs);
+    return isAlive;
+  };
+  return {
+    name,
+    isAlive: () => isAlive,
+    gone,
+    kill,
+    call: async (what, latencyMs, effect) => {
+      if (!(await pass(`before ${what}`, latencyMs))) return neverSettle();
+      const result = settle(effect);
+      const ended = result instanceof Promise ? await result.then(toEnd, toFailure) : result;
+      if (!(await pass(`after ${what}`, latencyMs))) return neverSettle();
+      if ("error" in ended) throw ended.error;
+      return ended.value;
+    },
+    pause: async (ms, signal) => {
+      await time.pause(ms, signal);
+      if (!isAlive) await neverSettle();
+    },
+  };
+}
+
+type End<T> = Readonly<{ value: T } | { error: unknown }>;
+
+const toEnd = <T>(value: T): End<T> => ({ value });
+const toFailure = (error: unknown): End<never> => ({ error });
+
+function settle<T>(effect: () => T | Promise<T>): End<T> | Promise<T> {
+  try {
+    const result = effect();
+    return result instanceof Promise ? result : { value: result };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** A promise of its own for each waiter, because one that all share would keep all of them in memory. */
+const neverSettle = () => new Promise<never>(() => undefined);

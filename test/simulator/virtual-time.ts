@@ -1,0 +1,106 @@
+import type { Pause } from "#daemon/time.ts";
+
+/** Something that happens at a time; of those at the same time, in the order in which they were planned. */
+type Event = Readonly<{ dueMs: number; order: number; run: () => void }>;
+
+/** Clock, chance and events of one simulated run. Equal seeds give equal runs. */
+export type VirtualTime = Readonly<{
+  /** Milliseconds since 1970. */
+  nowMs: () => number;
+  /** In the range [0, 1). */
+  random: () => number;
+  chance: (probability: number) => boolean;
+  between: (least: number, most: number) => number;
+  pick: <T>(items: readonly T[]) => T | undefined;
+  /** Plans an event. */
+  after: (ms: number, run: () => void) => void;
+  pause: Pause;
+  /** Runs events until `isOver`; returns false if it is not over by `untilMs`, or when there are none left. */
+  run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
+}>;
+
+/** Creates a clock that stands at `startMs`. */
+export function createVirtualTime(seed: number, startMs: number): VirtualTime {
+  const random = createRandom(seed);
+  const events = createEventQueue();
+  let [nowMs, order] = [startMs, 0];
+  const after: VirtualTime["after"] = (ms, run) =>
+    events.add({ dueMs: nowMs + Math.ceil(ms), order: (order += 1), run });
+  return {
+    nowMs: () => nowMs,
+    random,
+    chance: (probability) => probability > 0 && random() < probability,
+    between: (least, most) => least + random() * (most - least),
+    pick: (items) => items[Math.floor(random() * items.length)],
+    after,
+    pause: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted === true) return resolve();
+        signal?.addEventListener("abort", () => resolve(), { once: true });
+        after(ms, resolve);
+      }),
+    run: async (isOver, untilMs) => {
+      await finishMicrotasks();
+      while (!isOver()) {
+        const event = events.next();
+        if (event === undefined || event.dueMs > untilMs) return false;
+        nowMs = event.dueMs;
+        event.run();
+        await finishMicrotasks();
+      }
+      return true;
+    },
+  };
+}
+
+/** Waits until all promise reactions have run: Node runs a tick that a microtask planned once no microtask is left. */
+const finishMicrotasks = () => new Promise<void>((resolve) => process.nextTick(resolve));
+
+/** Binary heap, by time and order. */
+function createEventQueue(): Readonly<{ add: (event: Event) => void; next: () => Event | undefined }> {
+  const heap: Event[] = [];
+  const at = (index: number) => heap[index] as Event;
+  const isEarlier = (a: Event, b: Event) => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
+  const sink = (event: Event) => {
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isEarlier(at(child + 1), at(child))) child += 1;
+      if (!isEarlier(at(child), event)) break;
+      heap[index] = at(child);
+      index = child;
+    }
+    heap[index] = event;
+  };
+  return {
+    add: (event) => {
+      let index = heap.length;
+      heap.push(event);
+      while (index > 0) {
+        const parent = (index - 1) >> 1;
+        if (!isEarlier(event, at(parent))) break;
+        heap[index] = at(parent);
+        index = parent;
+      }
+      heap[index] = event;
+    },
+    next: () => {
+      const [first] = heap;
+      const last = heap.pop();
+      if (heap.length > 0 && last !== undefined) sink(last);
+      return first;
+    },
+  };
+}
+
+/** Creates a seeded generator of numbers in the range [0, 1) (mulberry32). */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

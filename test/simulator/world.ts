@@ -1,0 +1,151 @@
+import { ConnectionLostError, startVirtualProcess, type VirtualProcess } from "./virtual-process.ts";
+import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
+import { startMs } from "./payments.ts";
+
+/** What a run is about to have, as its seed decides. */
+export type Weather = Readonly<{
+  confirmations: number;
+  /** Blocks that a reorganisation replaces at most: fewer than confirm a settlement. */
+  reorgDepthMax: number;
+  deathRate: number;
+  diskLatencyMs: number;
+  diskFaultRate: number;
+  networkFaultRate: number;
+  node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "forgetting", number>>;
+  hasFeeSpikes: boolean;
+  /** Somebody settles copies of pending payments, cancels authorizations, and moves a buyer's money away. */
+  hasAdversary: boolean;
+  /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
+  seller: "direct" | "in-process" | "remote";
+}>;
+
+/** Shared parts of one run. */
+export type World = Readonly<{
+  time: VirtualTime;
+  weather: Weather;
+  /** Whether processes are killed and calls fail; ends after a while. */
+  isUnrest: () => boolean;
+  note: (step: string) => void;
+  /** Reports a broken invariant. */
+  report: (problem: string) => void;
+  crashes: () => number;
+  countCrash: () => void;
+}>;
+
+export type RunRecord = Readonly<{ steps: readonly string[]; problems: readonly string[] }>;
+
+/** Unrest ends after so many crashes, or this time. */
+const crashesMax = 120;
+const unrestMs = 120_000;
+
+export function createWorld(seed: number): World & RunRecord {
+  const time = createVirtualTime(seed, startMs);
+  const weather = drawWeather(time);
+  const steps: string[] = [];
+  const problems: string[] = [];
+  let crashes = 0;
+  const stamp = (text: string) => `${String(Math.round(time.nowMs() - startMs)).padStart(7)} ms  ${text}`;
+  return {
+    time,
+    weather,
+    isUnrest: () => crashes < crashesMax && time.nowMs() < startMs + unrestMs,
+    note: (step) => void steps.push(stamp(step)),
+    report: (problem) => {
+      problems.push(problem);
+      steps.push(stamp(`BROKEN: ${problem}`));
+    },
+    crashes: () => crashes,
+    countCrash: () => void (crashes += 1),
+    steps,
+    problems,
+  };
+}
+
+function drawWeather({ pick, chance }: VirtualTime): Weather {
+  const rate = (...rates: readonly number[]) => pick(rates) ?? 0;
+  const confirmations = rate(1, 1, 2, 4);
+  return {
+    confirmations,
+    reorgDepthMax: chance(0.7) ? confirmations - 1 : 0,
+    deathRate: rate(0.01, 0.02, 0.04, 0.08),
+    diskLatencyMs: rate(0, 0, 20, 300, 2_500),
+    diskFaultRate: rate(0, 0, 0.02),
+    networkFaultRate: rate(0, 0.05, 0.2),
+    node: {
+      unreachable: rate(0, 0, 0.05),
+      unanswered: rate(0, 0, 0.05),
+      failing: rate(0, 0, 0.05),
+      lagging: rate(0, 0, 0.3),
+      forgetting: rate(0, 0, 0.1),
+    },
+    hasFeeSpikes: chance(0.3),
+    hasAdversary: chance(0.3),
+    seller: pick(["direct", "in-process", "remote"] as const) ?? "direct",
+  };
+}
+
+/** A service that is started again whenever its process dies. */
+export type Service<Live> = Readonly<{
+  name: string;
+  live: () => Readonly<{ process: VirtualProcess; value: Live }> | undefined;
+}>;
+
+/** Keeps a service running. A start that fails ends its process, as a failed start of the program does. */
+export function keepRunning<Live>(
+  name: string,
+  { time, weather, isUnrest, note, countCrash }: World,
+  start: (process: VirtualProcess) => Promise<Live>,
+): Service<Live> {
+  let live: Readonly<{ process: VirtualProcess; value: Live }> | undefined;
+  let count = 0;
+  const begin = async (process: VirtualProcess) => {
+    try {
+      const value = await start(process);
+      if (process.isAlive()) live = { process, value };
+    } catch (error) {
+      process.kill(`because it can't start: ${String(error)}`);
+    }
+  };
+  const run = () => {
+    const process = startVirtualProcess({
+      name: `${name} ${(count += 1)}`,
+      time,
+      note,
+      deathRate: () => (isUnrest() ? weather.deathRate : 0),
+      onDeath: () => {
+        live = undefined;
+        countCrash();
+        time.after(time.between(20, time.chance(0.2) ? 4_000 : 600), run);
+      },
+    });
+    void begin(process);
+  };
+  run();
+  return { name, live: () => live };
+}
+
+/** Request that did not reach a service. */
+export class NotReachedError extends Error {
+  override readonly name = "NotReachedError";
+}
+
+/**
+ * Sends a request to a service.
+ *
+ * @throws {NotReachedError} when it is down, and nothing was done.
+ * @throws {ConnectionLostError} when its answer is lost.
+ */
+export async function request<Live, T>(
+  { name, live }: Service<Live>,
+  { time, weather, isUnrest }: World,
+  work: (value: Live) => Promise<T>,
+): Promise<T> {
+  const isFaulty = () => isUnrest() && time.chance(weather.networkFaultRate);
+  await time.pause(time.random() * 20);
+  const found = live();
+  if (found === undefined || isFaulty()) throw new NotReachedError(`${name} is not reached`);
+  const result = await Promise.race([work(found.value), found.process.gone]);
+  await time.pause(time.random() * 20);
+  if (isFaulty()) throw new ConnectionLostError(`the answer of ${name} is lost`);
+  return result;
+}
