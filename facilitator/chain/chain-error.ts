@@ -1,4 +1,4 @@
-import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
+import type { JsonRpcFailure, JsonRpcResponse } from "#daemon/json-rpc.ts";
 
 /** Reason why a call to the chain has no usable response. */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused";
@@ -50,4 +50,14 @@ export function sendOutcome(answer: JsonRpcResponse): SendOutcome {
   if (nonceTaken.test(message)) return { kind: "nonce_taken", message };
   if (rejected.test(message)) return { kind: "rejected", message };
   return { kind: "unknown", message };
+}
+
+// Execution errors have code 3 if the contract gave a reason; nodes report others as -32000 or -32603 with these messages.
+const executionError =
+  /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
+
+/** @throws {ChainError} when the error is the node's own, and says nothing about the payment. */
+export function requireExecutionError({ code, message }: JsonRpcFailure): void {
+  if (code === 3 || executionError.test(message)) return;
+  throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
 }

@@ -174,8 +174,8 @@ async function checkChainIdentity(
   }
   try {
     const read = assets.map(async (asset) => [asset.address, await checkToken(asset, { chainId, chain })] as const);
-    const contracts = await findContracts(chain);
-    return { decimals: new Map(await Promise.all(read)), contracts };
+    const [contracts, decimals] = await Promise.all([findContracts(chain), Promise.all(read)]);
+    return { decimals: new Map(decimals), contracts };
   } catch (error) {
     const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
     if (behind === undefined) throw error;

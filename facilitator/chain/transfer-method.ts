@@ -3,10 +3,9 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { approvesPermit2, permit2Address, permit2Proxies, readSettleTerms } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import { logBlocksMax, type Chain, type EventLog, type Receipt } from "./chain.ts";
+import { buildAuthorizationUseTopics, findAuthorizationUse, type AuthorizationId } from "./authorization-use.ts";
+import type { Chain, EventLog, Receipt } from "./chain.ts";
 import {
-  authorizationCanceledTopic,
-  authorizationUsedTopic,
   encodeAddressTopic,
   encodeAllowanceCall,
   encodeAuthorizationState,
@@ -191,24 +190,6 @@ export async function findForeignUse(
   return undefined;
 }
 
-/** Max queries for the use of one authorization. */
-const queriesMax = 10;
-
-/** Finds the transaction that used or cancelled an authorization. */
-async function findAuthorizationUse(
-  authorization: AuthorizationId,
-  headNumber: number,
-  chain: Pick<Chain, "recentLogs">,
-): Promise<Hex | undefined> {
-  const [used, ...which] = buildAuthorizationUseTopics(authorization);
-  const topics = [[used, authorizationCanceledTopic], ...which];
-  for (let query = 0; query < queriesMax && headNumber >= query * logBlocksMax; query += 1) {
-    const uses = await chain.recentLogs(authorization.asset, topics, headNumber - query * logBlocksMax);
-    if (uses.length > 0) return uses.at(-1)?.transactionHash;
-  }
-  return undefined;
-}
-
 /** Returns whether a transaction's call is of the payment, whatever the form of its signature: such a call executes it or reverts. */
 function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">): boolean {
   const terms = readSettleTerms(callData);
@@ -227,13 +208,6 @@ export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): b
     const next = receipt.logs[index + 1];
     return isAuthorizationUse(log, transfer) && next !== undefined && isTransfer(next, transfer);
   });
-}
-
-type AuthorizationId = Pick<Transfer, "asset" | "payer" | "authorizationNonce">;
-
-/** Builds the topics of the event that an authorization was used. */
-function buildAuthorizationUseTopics({ payer, authorizationNonce }: AuthorizationId): readonly [Hex, Hex, Hex] {
-  return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
 }
 
 function isTransfer(

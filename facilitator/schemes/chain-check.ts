@@ -1,5 +1,5 @@
 import type { Chain } from "../chain/chain.ts";
-import { ChainError } from "../chain/chain-error.ts";
+import { requireExecutionError } from "../chain/chain-error.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 import { isNonceUsed, readCover, refuseUncovered } from "../chain/transfer-method.ts";
@@ -36,16 +36,6 @@ async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal |
     return { reason: reason.nonceUsed, message };
   }
   return held < amount ? refuseUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
-}
-
-// Execution errors have code 3 if the contract gave a reason; nodes report others as -32000 or -32603 with these messages.
-const executionError =
-  /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
-
-/** @throws {ChainError} when the error is the node's own, and says nothing about the payment. */
-export function requireExecutionError({ code, message }: JsonRpcFailure): void {
-  if (code === 3 || executionError.test(message)) return;
-  throw new ChainError("refused", `the node refused to simulate the payment: ${message} (code ${code})`);
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {

@@ -19,6 +19,10 @@ export type InFlight = {
   owner: string | undefined;
   /** Whether it is queued for signing by the submitter. */
   queued: boolean;
+  /** Whether the ledger had no record of it when it was requested. */
+  unrecorded: boolean;
+  /** Whether a transaction was signed, which is sent once it is journaled: from then on no caller can give up. */
+  signed: boolean;
   /** Whether its caller gave up before anything was signed; nothing will be signed. */
   abandoned: boolean;
   /** Whether it gets a transaction of its own, because one that it shared failed or was rejected. */
@@ -66,6 +70,8 @@ export function createInFlightBook({
         pricedAtMs: monotonicMs() - computeAge(attempts.at(-1), clock()),
         owner: settlement.owner,
         queued: false,
+        unrecorded: false,
+        signed: attempts.length > 0,
         abandoned: false,
         alone: false,
         lackedGas: false,

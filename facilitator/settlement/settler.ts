@@ -1,4 +1,5 @@
 import { FairSlots } from "#daemon/fair-places.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
@@ -51,6 +52,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 
   const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
+    entry.unrecorded = recorded === undefined;
     if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
     if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
@@ -160,9 +162,12 @@ async function waitFor(
   if (ended !== undefined) return requireAnswer(ended);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
-  if (entry.owner !== caller.owner) return { state: "pending", transaction: "" };
+  if (entry.signed || entry.owner !== caller.owner) return { state: "pending", transaction: "" };
   entry.abandoned = true;
-  book.end(entry, new ChainError("timeout", "the settlement could not be sent in time; nothing was sent"));
+  const error = entry.unrecorded
+    ? new ChainError("timeout", "the settlement could not be sent in time; nothing was sent")
+    : new StoreError("the ledger did not respond in time; settle the same payment again to learn its outcome");
+  book.end(entry, error);
   return requireAnswer(await entry.ended);
 }
 

@@ -13,7 +13,7 @@ import { boundSale, guardSale } from "#resource-server/sale/guarded-sale.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
-import { exact } from "#x402/exact.ts";
+import { schemes } from "#x402/schemes.ts";
 import { chainId, separator, signerKey, token, type SignedOffer } from "./payments.ts";
 import type { Watcher } from "./watcher.ts";
 import type { Transaction, VirtualChain } from "./virtual-chain.ts";
@@ -23,7 +23,7 @@ import { ConnectionLostError, type VirtualProcess } from "./virtual-process.ts";
 import { NotReachedError, request, type Service, type World } from "./world.ts";
 
 // Loaded before the first run: what Node loads, it loads in its own time.
-await exact.settling();
+await Promise.all(schemes.map(({ settling }) => settling()));
 
 const log = createLog({ service: "simulator", level: "silent" });
 const stopping = new AbortController();
@@ -96,6 +96,13 @@ export type Selling = Readonly<{
   sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
 }>;
 
+/** What a facilitator says about itself, which no sale asks for. */
+const unwatched = {
+  supported: () => ({ kinds: [], extensions: [] }),
+  readiness: () => ({ ok: true, message: "" }),
+  settlesNothing: () => false,
+};
+
 /** Starts the resource server in a process: the real one below its HTTP listener. */
 export async function startResourceServer(process: VirtualProcess, surroundings: ServerSurroundings): Promise<Selling> {
   const { world, disk, watcher, facilitate } = surroundings;
@@ -104,8 +111,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const owner = await createSoleClaimOwner({ store });
   const ledger = createClaimLedger({ store, owner, clock: time.nowMs });
   const calls = await facilitate(process);
-  const idle = { readiness: () => ({ ok: true, message: "" }), settlesNothing: () => false };
-  const facilitation: Facilitation = { ...calls, ...idle, [Symbol.asyncDispose]: async () => undefined };
+  const facilitation: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
   const responses = keepResponses({ bytesMax: 1_000_000 }, ledger);
   const sale = {
     ledger,

@@ -40,7 +40,12 @@ export async function simulate(seed: number): Promise<Run> {
 /** Starts the services, and returns how buyers reach them. */
 function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world" | "chain" | "watcher">): Ask {
   const { time, weather, isUnrest } = world;
-  const disk = { time, note: world.note, latencyMs: weather.diskLatencyMs, faultRate: () => (isUnrest() ? weather.diskFaultRate : 0) };
+  const disk = {
+    time,
+    note: world.note,
+    latencyMs: weather.diskLatencyMs,
+    faultRate: () => (isUnrest() ? weather.diskFaultRate : 0),
+  };
   const ledger = createVirtualDisk({ ...disk, migrations: sqliteLedgerMigrations, isRemote: false });
   const facilitating = { ...parts, disk: ledger, onSend: requireJournal(world, ledger.database) };
   if (weather.seller === "direct")

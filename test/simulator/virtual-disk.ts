@@ -39,7 +39,14 @@ class CachedDatabase extends DatabaseSync {
 const powerFailure = 0.3;
 
 /** Creates an empty database with its tables. */
-export function createVirtualDisk({ time, migrations, latencyMs, faultRate, isRemote, note }: DiskOptions): VirtualDisk {
+export function createVirtualDisk({
+  time,
+  migrations,
+  latencyMs,
+  faultRate,
+  isRemote,
+  note,
+}: DiskOptions): VirtualDisk {
   const database = new CachedDatabase(":memory:");
   database.exec("PRAGMA foreign_keys = ON");
   for (const migration of migrations) database.exec(migration);

@@ -119,6 +119,7 @@ function createHandlers({
   return {
     eth_chainId: () => answer(formatQuantity(chainId)),
     eth_syncing: () => answer(false),
+    eth_getCode: () => answer("0x"),
     eth_getBalance: () => answer(formatQuantity(10n ** 24n)),
     eth_maxPriorityFeePerGas: () => answer(formatQuantity(1_000_000_000)),
     eth_getBlockByNumber: (_, { number, timestamp, baseFee }) =>

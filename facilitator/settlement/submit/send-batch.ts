@@ -193,6 +193,7 @@ function signBatch(
     const call = size === 1 ? { to: contract, data: callData } : encodeBatch(entries, { mayFail: true });
     const gas = chooseGasLimit(first, { size, gas: job.gas }, limits, signer);
     const signed = signer.sign({ chainId: options.chainId, nonce, ...call, gas, ...fees });
+    for (const entry of entries) entry.signed = true;
     const transaction = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
     const items = entries.map((entry, index) => ({
       entry,

@@ -1,7 +1,7 @@
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { TransactionSigner } from "../../chain/transaction-signer.ts";
-import { requireExecutionError } from "../../schemes/chain-check.ts";
+import { requireExecutionError } from "../../chain/chain-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { InFlight } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";

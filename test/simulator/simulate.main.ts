@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
+import { simulate, type Run } from "./simulation.ts";
+
+/**
+ * Runs one seed after another until there were so many crashes; ends with status 1 at the first run that breaks an invariant, and tells
+ * what happened in it. A process of its own: the test runner loads modules in real time, and here no time passes but the virtual one.
+ */
+const [firstSeed = "1", crashesMin = "1"] = process.argv.slice(2);
+const write = (text: string) => process.stdout.write(`${text}\n`);
+
+function describe({ seed, problems, steps, weather }: Run): string {
+  const again = `again: node test/simulator/simulate.main.ts ${seed}`;
+  return [`seed ${seed}, ${again}`, JSON.stringify(weather), ...steps, ...problems].join("\n");
+}
+
+let crashes = 0;
+let seed = Number(firstSeed);
+for (; crashes < Number(crashesMin) && process.exitCode === undefined; seed += 1) {
+  const run = await simulate(seed);
+  crashes += run.crashes;
+  if (run.problems.length > 0) process.exitCode = 1;
+  if (process.exitCode !== undefined) write(describe(run));
+}
+if (!isDeepStrictEqual(await simulate(seed), await simulate(seed))) {
+  process.exitCode = 1;
+  write(`seed ${seed} gives other runs each time`);
+}
+write(`${crashes} crashes`);
