@@ -123,7 +123,7 @@ function addProducts(program: Command, mask: Mask): void {
     program,
     {
       name: "resource-server",
-      summary: "Sell HTTP routes by x402, forwarding paid requests upstream",
+      summary: "Sell HTTP routes through x402 and forward paid requests upstream",
       load: async () => (await import("#resource-server/main.ts")).resourceServer,
       handsOver: "or-serves-on",
     },

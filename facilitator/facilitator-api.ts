@@ -78,7 +78,7 @@ const operations: readonly ApiOperation[] = [
       "The first caller owns the payment. errorReason settlement_pending means that the outcome is not known yet: send the request again with the same Idempotency-Key, never for another payment.",
     security: callers,
     headers: [
-      { name: "Idempotency-Key", description: "Names one sale: the same key gets the same outcome, each time" },
+      { name: "Idempotency-Key", description: "Identifies one sale: the same key always gets the same outcome" },
     ],
     body: paymentRequest,
     answers: { 200: { description: "The outcome", body: settlement }, ...refusals },
@@ -86,10 +86,10 @@ const operations: readonly ApiOperation[] = [
   {
     method: "get",
     path: "/supported",
-    summary: "What is settled here",
+    summary: "Supported payment kinds",
     answers: {
       200: {
-        description: "Schemes, networks, and who submits",
+        description: "Schemes, networks and signers",
         body: z.object({
           kinds: z.array(
             z.object({
@@ -107,14 +107,14 @@ const operations: readonly ApiOperation[] = [
           error: z.string().optional().describe("Why settlement is unavailable; kinds is then empty"),
         }),
       },
-      401: { description: "The API key that was sent is wrong", body: errorBody },
+      401: { description: "The API key is wrong", body: errorBody },
     },
   },
   {
     method: "get",
     path: "/health",
-    summary: "That it answers",
-    answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+    summary: "Liveness",
+    answers: { 200: { description: "The facilitator responds", body: z.object({ status: z.literal("ok") }) } },
   },
 ];
 

@@ -10,14 +10,14 @@ export function describeResourceServerApi(
   { sellsTokens }: Readonly<{ sellsTokens: boolean }>,
 ): Api {
   const url = publicUrl ?? `http://127.0.0.1:${listen.port}`;
-  const server = { url, description: "The port that sells" };
+  const server = { url, description: "The listener for buyers" };
   const selling: readonly ApiOperation[] = [
     {
       method: "get",
       path: "/health",
-      summary: "That the port that sells answers",
+      summary: "Liveness of the listener for buyers",
       server,
-      answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+      answers: { 200: { description: "The listener responds", body: z.object({ status: z.literal("ok") }) } },
     },
     ...(sellsTokens ? [{ ...jwks, server }] : []),
   ];
@@ -32,7 +32,7 @@ export function describeResourceServerApi(
 const jwks: ApiOperation = {
   method: "get",
   path: "/.well-known/jwks.json",
-  summary: "Public keys of the access tokens that are sold",
+  summary: "Public keys that verify purchased access tokens",
   answers: {
     200: { description: "A JSON Web Key Set", body: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }) },
   },

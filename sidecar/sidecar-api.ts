@@ -18,10 +18,10 @@ import {
 const startupz: ApiOperation = {
   method: "get",
   path: "/startupz",
-  summary: "Whether node.conf is right, so that the node may start",
+  summary: "Whether node.conf is valid, so that the node may start",
   answers: {
     200: {
-      description: "It is",
+      description: "Valid",
       body: z.object({ status: z.literal("ok"), checks: z.object({ configured: checkBody }) }),
     },
     503: {
@@ -38,17 +38,20 @@ const page: readonly ApiOperation[] = [
     path: "/runbooks/{name}",
     summary: "A runbook: what is wrong, how to see it, what to do",
     pathParameters: [
-      { name: "name", description: "Such as node-down.md, as an incident's `runbook` ends; README.md lists them all" },
+      {
+        name: "name",
+        description: "Such as node-down.md, the last segment of an incident's `runbook`; README.md lists all runbooks",
+      },
     ],
     answers: {
-      200: { description: "A page, or Markdown as it is, by Accept", text: ["text/plain", "text/html"] },
+      200: { description: "An HTML page, or plain Markdown, by Accept", text: ["text/plain", "text/html"] },
       404: { description: "No runbook has that name", body: errorBody },
     },
   },
 ];
 
 const refusals: Readonly<Record<number, ApiResponse>> = {
-  400: { description: "The body is not what is expected, or the token's header is malformed" },
+  400: { description: "The body is invalid, or the token's header is malformed" },
   401: { description: "The token is missing or wrong", text: "text/plain" },
   503: { description: "The sidecar is starting", body: errorBody },
 };
@@ -58,7 +61,7 @@ function describeControlOperation(
   answer: z.ZodType,
   operation: Omit<ApiOperation, "answers" | "security">,
 ): ApiOperation {
-  const answers = { 200: { description: "What became of it", body: answer }, ...refusals };
+  const answers = { 200: { description: "The result", body: answer }, ...refusals };
   return { ...operation, security: ["bearer"], answers };
 }
 
@@ -66,12 +69,12 @@ const control: readonly ApiOperation[] = [
   describeControlOperation(controlView, {
     method: "get",
     path: controlPath,
-    summary: "What the sidecar would do, and whether it may",
+    summary: "The sidecar's plan, and whether it is approved",
   }),
   describeControlOperation(resumeResponse, {
     method: "post",
     path: `${controlPath}/resume`,
-    summary: "Lift the hold after a roll-back",
+    summary: "Resume after a rollback",
   }),
   describeControlOperation(restartResponse, {
     method: "post",
@@ -81,25 +84,25 @@ const control: readonly ApiOperation[] = [
   describeControlOperation(adoptResponse, {
     method: "post",
     path: `${controlPath}/adopt`,
-    summary: "Let the sidecar act on this node, by the plan that was seen",
+    summary: "Approve the plan that was shown, so that the sidecar acts on this node",
     body: adoptRequest,
   }),
   describeControlOperation(upgradeResponse, {
     method: "post",
     path: `${controlPath}/upgrade`,
-    summary: "Show an upgrade of the node, or begin or schedule the one that was shown",
+    summary: "Show an upgrade of the node, or start or schedule the one that was shown",
     body: upgradeRequest,
   }),
   describeControlOperation(upgradeResponse, {
     method: "post",
     path: `${controlPath}/restore`,
-    summary: "Show a restore of the node's data from a snapshot, or begin the one that was shown",
+    summary: "Show a restore of the node's data from a snapshot, or start the one that was shown",
     body: restoreRequest,
   }),
   describeControlOperation(cancelResponse, {
     method: "post",
     path: `${controlPath}/upgrade/cancel`,
-    summary: "Withdraw an upgrade for which the node was not stopped yet",
+    summary: "Cancel an upgrade that has not stopped the node yet",
   }),
 ];
 
@@ -116,7 +119,7 @@ export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: bo
   });
   return {
     title: "Gatehouse sidecar",
-    description: "How a node is, and what its sidecar does to it. For operators.",
+    description: "The state of a node, and operations on it through its sidecar. For operators.",
     operations: [...operationsApi, startupz, status, ...page, ...(isControlled ? control : [])],
   };
 }

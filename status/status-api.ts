@@ -40,8 +40,8 @@ export const nodePageShape = {
 export const pageOperation: ApiOperation = {
   method: "get",
   path: "/",
-  summary: "The status as a page",
-  answers: { 200: { description: "HTML; its parts are under /page/", text: "text/html" } },
+  summary: "The status page",
+  answers: { 200: { description: "HTML; its assets are under /page/", text: "text/html" } },
 };
 
 /** The page of a service without a node, and its data source. */
@@ -49,10 +49,10 @@ export const servicePageApi: readonly ApiOperation[] = [
   {
     method: "get",
     path: "/status",
-    summary: "How the service is, and the payments of the last hour",
+    summary: "The service's state, and the payments of the last hour",
     answers: {
       200: {
-        description: "As its page shows it",
+        description: "The state shown on its page",
         body: z.object({
           ...links,
           at: z.iso.datetime(),
@@ -87,7 +87,7 @@ export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation 
   return {
     method: "get",
     path: "/status",
-    summary: "How the node is: verdict, conditions, events",
-    answers: { 200: { description: "Everything that is known, as state has it", body } },
+    summary: "The node's state: verdict, conditions, events",
+    answers: { 200: { description: "The complete state", body } },
   };
 }

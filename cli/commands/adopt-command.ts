@@ -8,13 +8,13 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("adopt")
     .summary("Show what the sidecar would change on a new node, and approve it")
     .description(
-      "Reads the running sidecar's plan, shows it, and lets the sidecar act on this node from now on once you agree. Exits 0 when it may act.",
+      "Shows the running sidecar's plan and, once you agree, lets the sidecar act on this node from now on. Exits 0 when it may act.",
     );
   return addControlOptions(command)
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document, { result, view }: the sidecar, its plan and what became of it; requests no confirmation",
+      "one JSON document, { result, view }: the sidecar, its plan and the result; requests no confirmation",
       false,
     )
     .action(async ({ yes, json, ...options }) => {

@@ -8,11 +8,11 @@ export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
   const dump = new Command("dump")
     .summary("Show every setting of a service with its value and its source")
     .description(
-      "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would refuse them.",
+      "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would reject them.",
     )
-    .addArgument(new Argument("<service>", "whose settings").choices(serviceNames))
+    .addArgument(new Argument("<service>", "service whose settings to print").choices(serviceNames))
     .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
-    .option("--changed", "only what is not by default", false)
+    .option("--changed", "only settings that differ from their defaults", false)
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {
       const { printConfigDump } = await import("../config-dump.ts");

@@ -33,7 +33,7 @@ function createDeployCommand(mask: Mask) {
   return addChainOptions(new Command("deploy"))
     .summary("Put the missing contracts at their canonical addresses")
     .description(
-      "Shows what it would send and what that costs at most, and asks. Gatehouse contains no code of these contracts: it comes from files or from another chain, and is sent only if it results in the canonical address. After an interruption, run it again. Exits 0 if none is missing, else 1.",
+      "Shows the planned transactions and their max cost, and asks. Gatehouse contains no code of these contracts: it comes from files or from another chain, and is sent only if it results in the canonical address. After an interruption, run it again. Exits 0 if none is missing, else 1.",
     )
     .requiredOption("--key-file <path>", "file that holds the private key of the account that pays")
     .option(

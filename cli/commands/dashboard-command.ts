@@ -10,15 +10,15 @@ export function createDashboardCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("dashboard")
     .summary("Serve one page with the status of several nodes and services")
     .description(
-      "Looks every five seconds at the listeners for operators of sidecars, gateways, facilitators and resource servers, and serves a page with the verdict, duration, cause and figures of each, and a link to its own page. It changes nothing. Runs until Ctrl-C.",
+      "Checks the admin ports of sidecars, gateways, facilitators and resource servers every five seconds, and serves a page with the verdict, duration, cause and figures of each, and a link to its own page. It changes nothing. Runs until Ctrl-C.",
     )
     .requiredOption(
       "--targets <where...>",
       "URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
     )
-    .option("--host <address>", "address to listen at", "127.0.0.1")
-    .option("--port <port>", "port to listen at; 0 takes a free one", parseListenPort, defaultPort)
-    .option("--allowed-host <name...>", "name by which it may be queried, besides addresses and localhost")
+    .option("--host <address>", "listen address", "127.0.0.1")
+    .option("--port <port>", "listen port; 0 picks a free one", parseListenPort, defaultPort)
+    .option("--allowed-host <name...>", "host name allowed in requests, besides addresses and localhost")
     .action(async ({ targets, host, port, allowedHost = [] }) => {
       const { runDashboard } = await import("./run-dashboard.ts");
       const listen = { host, port, allowedHosts: allowedHost };

@@ -9,24 +9,19 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Check settings, keys, signer, ports and versions; change nothing")
     .description(
-      "Checks settings, keys, ports, services and what they report, versions and the signer. Services are found by this environment, by --settings and --url, and those of `gatehouse stack` by its folder. " +
-        "With --drift it reads from the running services of a deployed stack what Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when it could not look at something.",
+      "Checks settings, keys, ports, services and what they report, versions and the signer. Services are found from this environment, --settings and --url; those of `gatehouse stack` from its folder. With --drift it checks the running services of a deployed stack for changes that Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when a check could not be made.",
     )
     .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
     .option(
       "--url <service=url>",
-      "URL of a service's listener for operators, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
+      "URL of a service's admin port, e.g. sidecar=http://127.0.0.1:9600; may be repeated",
       collectUrl,
       {},
     )
     .option("--state-dir <path>", "folder of a `gatehouse stack` on this machine", ".gatehouse")
-    .option("--bundle <file>", "also write all of it to a new tar.gz for a bug report, without secrets")
-    .option("--log <file>", "log file whose end goes into the bundle; may be repeated", collect, [])
-    .option(
-      "--drift",
-      "compare the running services of a deployed stack with what it gave them, and nothing else",
-      false,
-    )
+    .option("--bundle <file>", "also write everything to a new tar.gz for a bug report, without secrets")
+    .option("--log <file>", "log file whose tail goes into the bundle; may be repeated", collect, [])
+    .option("--drift", "only compare the running services of a deployed stack with their deployed configuration", false)
     .option("--outputs <file>", 'with --drift: what "pulumi stack output --json" prints; - is standard input')
     .option("--json", "print JSON for machines", false)
     .action(async ({ drift, outputs, url: urls, settings, json, stateDir, bundle, log: logs }) => {

@@ -7,12 +7,15 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
   const exported = new Command("export")
     .summary("Write the facilitator's settlements as CSV, each compared with the chain")
     .description(
-      "Reads the ledger of the facilitator's settings, and each settlement's receipt from its node: what was charged, by which transaction, at what cost of gas, refunded or not. " +
-        "Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+      "Reads the ledger from the facilitator's settings, and each settlement's receipt from its node: charged amount, transaction, gas cost, and refund. Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
     )
     .option("--settings <file>", "JSON5 file with the facilitator's settings; environment variables win over it")
-    .addOption(new Option("--from <time>", "first time of an end, such as 2026-11-01 (UTC)").argParser(parseTime))
-    .addOption(new Option("--to <time>", "time from which on none is exported").argParser(parseTime))
+    .addOption(
+      new Option("--from <time>", "only settlements completed from this time on, such as 2026-11-01 (UTC)").argParser(
+        parseTime,
+      ),
+    )
+    .addOption(new Option("--to <time>", "only settlements completed before this time").argParser(parseTime))
     .option("--seller <name>", "only settlements of this one of `sellers`")
     .option("--claims <path|url>", "the resource server's ledger; adds the state of each claim, such as delivered")
     .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }) => {

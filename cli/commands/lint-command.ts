@@ -7,17 +7,17 @@ export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Check a node.conf without a node")
     .description(
-      "Prints what is wrong in each node.conf, with line, column and the fix: ports that clash, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there are no findings, 2 when there are, 1 when a file can't be read.",
+      "Prints the problems in each node.conf, with line, column and the fix: conflicting ports, missing paths, a push address with a protocol, wrong types, metrics keys of another version, secrets. Exits 0 when there are no findings, 2 when there are, 1 when a file can't be read.",
     )
-    .argument("<node.conf...>", "the files to judge; - is standard input")
-    .option("--node-version <version>", "version of the node, to judge its metrics keys")
+    .argument("<node.conf...>", "the files to check; - is standard input")
+    .option("--node-version <version>", "version of the node, to check its metrics keys")
     .addOption(
-      new Option("--format <format>", "text for a person, json, sarif for code scanning, github for a workflow's log")
+      new Option("--format <format>", "text for humans, json, sarif for code scanning, github for a workflow's log")
         .choices(["text", "json", "sarif", "github"])
         .default("text" as const),
     )
     .addOption(new Option("--json", "the same as --format json").implies({ format: "json" }))
-    .option("--docs-url <url>", "where docs/ can be read, for the links of sarif", "https://gatehouse.example/docs")
+    .option("--docs-url <url>", "base URL of docs/, for the links in sarif", "https://gatehouse.example/docs")
     .action(async (configPaths, { nodeVersion, format, docsUrl }) => {
       const { runLintCommand: run } = await import("#node/lint/lint-command.ts");
       // A workflow may change the directory, but its runner resolves paths from the checkout.

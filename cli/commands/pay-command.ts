@@ -24,32 +24,29 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
     .summary("Buy an HTTP resource by x402 within a spending cap; show its price without one")
     .description(
-      "Requests <url>. When the server answers 402, pays the cheapest offer that cap, tokens and network allow. The resource is written to " +
-        "stdout as it came, or to the file of -o; each step is reported on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
+      "Requests <url>. If the server returns 402, pays the cheapest offer that cap, tokens and network allow. The resource is written unchanged to stdout, or to the file of -o; each step is reported on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
     )
     .argument("<url>", "resource to buy")
-    .option("--max-amount <amount>", "largest payment: whole tokens with a point (0.05), or smallest units (50000)")
-    .option("--asset <address>", "token contract that may be spent; repeat for more", collect, [])
+    .option("--max-amount <amount>", "max payment: whole tokens with a point (0.05), or smallest units (50000)")
+    .option("--asset <address>", "token contract allowed for payment; repeat for more", collect, [])
     .option("--network <name>", "chain in CAIP-2 form", "eip155:1672")
-    .option("--max-total <amount>", "largest sum of payments (default: --max-amount)")
+    .option("--max-total <amount>", "max total of payments (default: --max-amount)")
     .option(
       "--rpc-url <url>",
       "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying",
     )
     .addOption(
-      new Option("--decimals <n>", "decimals of the token, where --rpc-url is not given").argParser(parseDecimals),
+      new Option("--decimals <n>", "decimals of the token, if --rpc-url is not given").argParser(parseDecimals),
     )
     .option("--dry-run", "show what would be paid, and pay nothing")
-    .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, how it ended")
+    .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, outcome")
     .option("--verbose", "print the decoded headers of the payment")
     .option("-o, --output <file>", "write the resource to a file instead of stdout")
     .option("--key-file <path>", "file that holds the payer's private key")
     .option("-X, --method <method>", "HTTP method", "GET")
     .option("-H, --header <name:value>", "request header; repeat for more", collectHeader, {})
     .option("-d, --data <body>", "request body")
-    .addOption(
-      new Option("--timeout-ms <ms>", "time limit of one request").argParser(parseMilliseconds).default(60_000),
-    )
+    .addOption(new Option("--timeout-ms <ms>", "timeout for one request").argParser(parseMilliseconds).default(60_000))
     .exitOverride((error) => process.exit(error.exitCode === 0 ? exitStatus.delivered : exitStatus.usage))
     .addHelpText(
       "after",

@@ -10,13 +10,13 @@ export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
     .summary("Show or apply the changes that a node.conf needs for a version")
     .description(
-      "Compares a node.conf with what the sidecar's settings (GATEHOUSE_SIDECAR_…) desire for a node of the given version. Exits 0 when there is nothing to do, 2 when the file drifted, 1 on an error.",
+      "Compares a node.conf with what the sidecar's settings (GATEHOUSE_SIDECAR_…) require for a node of the given version. Exits 0 when there is nothing to do, 2 on drift, 1 on an error.",
     )
     .requiredOption("--config <path>", "the node.conf")
     .requiredOption("--node-version <version>", "version of the node, e.g. 0.16.2")
     .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
     .option("--json", "print JSON for machines", false)
-    .option("--write", "apply the plan to the file, in one safe step", false)
+    .option("--write", "apply the plan to the file, atomically", false)
     .action(async ({ config, nodeVersion, settings: file, json, write }) => {
       const settings = readSidecarSettings(file, { mask });
       if (settings === undefined) return;

@@ -20,13 +20,9 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("refund")
     .summary("Send a settled payment back to its payer, once")
     .description(
-      "Sends a payment of the facilitator's ledger back from the payee's account, whole or in part, by the token's transfer. The signed transaction is recorded in the ledger before it is sent: " +
-        "however often the command runs or is killed, one refund is made; run it again until it reports refunded. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+      "Refunds a payment in the facilitator's ledger from the payee's account, in full or in part, with a token transfer. The signed transaction is recorded in the ledger before it is sent: only one refund is made, even if the command is killed or run again; rerun it until it reports refunded. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
     )
-    .argument(
-      "<payment>",
-      "name of the payment, as in the column payment of gatehouse ledger export, or its settlement",
-    )
+    .argument("<payment>", "payment ID, as in the column payment of gatehouse ledger export, or its settlement")
     .option("--settings <file>", "JSON5 file with the facilitator's settings; environment variables win over it")
     .addOption(
       new Option("--amount <amount>", "part to refund, in the token's smallest unit (default: all)").argParser(
@@ -37,7 +33,7 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--again",
-      "sign another transaction in place of a recorded one that no node has and whose nonce is used",
+      "sign another transaction to replace a recorded one that no node has and whose nonce is used",
       false,
     )
     .addHelpText("after", `\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.`)

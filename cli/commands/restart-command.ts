@@ -8,7 +8,7 @@ export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
     .summary("Restart the node through its sidecar; roll back if it does not come back")
     .description(
-      "Requests a restart from the running sidecar, which restarts the node as it does by itself: within the node's own grace, proved by a height that grows, and back to the node.conf that worked where it does not come back. It is made although the budget of restarts is used up. Exits 0 when the sidecar took it on, 1 when it did not or nobody agreed.",
+      "Requests a restart from the running sidecar. The restart runs as an automatic one: within the node's own stop timeout, verified by a growing height, and rolled back to the last working node.conf if the node does not recover. It runs even if the restart budget is used up. Exits 0 when the sidecar accepted it, 1 when it did not or nobody agreed.",
     );
   return addControlOptions(command)
     .option("--yes", "agree without asking for confirmation", false)

@@ -14,8 +14,7 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("restore")
     .summary("Fill an empty data directory from a snapshot, or restore a guarded node's data")
     .description(
-      "Downloads an archive with a checksum, unpacks it next to the data directory and puts it in place at once. A run that was ended at any instant is continued by the next one; a directory that holds anything is left as it is. Exits 0 when there are data, 1 when they could not be restored. " +
-        "With --snapshot it has the running sidecar do it instead: stop its node, put a copy of the snapshot in the place of the data, start and prove it, and roll it back otherwise.",
+      "Downloads an archive with a checksum, unpacks it next to the data directory and moves it into place atomically. An interrupted run is continued by the next one; a directory that contains data is left unchanged. Exits 0 when there is data, 1 when it could not be restored. With --snapshot the running sidecar does it instead: it stops its node, replaces the data with a copy of the snapshot, starts and verifies the node, and rolls back otherwise.",
     )
     .option(
       "--settings <file>",
@@ -32,7 +31,10 @@ export function createRestoreCommand({ mask }: Readonly<{ mask: Mask }>) {
       "one JSON document at the end: { result, dataPath }, or with --snapshot { result, plan, node, upgrade }; requests no confirmation",
       false,
     )
-    .option("--state-directory <path>", "with --snapshot: the sidecar's state directory, as its page and log name it")
+    .option(
+      "--state-directory <path>",
+      "with --snapshot: the sidecar's state directory, as shown on its page and in its log",
+    )
     .option("--url <url>", "with --snapshot: the sidecar's status listener, where upkeep.controlToken is set")
     .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN")
     .addHelpText("after", () => formatSettingsHelp(restoreSettings, "all"))

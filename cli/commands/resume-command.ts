@@ -8,7 +8,7 @@ export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("resume")
     .summary("Resume a sidecar that paused after a failed restart or upgrade")
     .description(
-      "Resumes the running sidecar, once the cause is fixed. Exits 0 only when that sidecar said that the hold is lifted, or that none is in force.",
+      "Resumes the running sidecar, once the cause is fixed. Exits 0 only when that sidecar reports that it has resumed or is not paused.",
     );
   return addControlOptions(command)
     .option("--json", "one JSON document: { result: lifted, none or busy, hold, next, node }", false)

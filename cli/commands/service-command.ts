@@ -39,10 +39,10 @@ export function addServiceCommand<Schema extends z.ZodObject>(
     .command(name, { hidden })
     .summary(summary)
     .description(summary)
-    .option("--settings <file>", "JSON5 file with the settings; the environment wins over it")
+    .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
     .option("--all", "with --help: explain every setting");
   if (handsOver !== undefined) {
-    command.option("--hand-over", "follow the settings file by new processes, without a gap");
+    command.option("--hand-over", "apply settings file changes by hot restart, without downtime");
   }
   command
     .addHelpText("after", () =>

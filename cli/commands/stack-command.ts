@@ -8,17 +8,17 @@ export function createStackCommand() {
   return new Command("stack")
     .summary("Run the whole system on this machine and buy one request")
     .description(
-      "Starts the embedded stack, each part its own process: devnet node, Pushgateway, sidecar, facilitator, a sample upstream and the resource server. Then a client buys GET /data. Stays up until Ctrl-C. Every service's settings may be given as environment variables; see each service's --help.",
+      "Starts the embedded stack, one process per component: devnet node, Pushgateway, sidecar, facilitator, a sample upstream and the resource server. Then a client buys GET /data. Runs until Ctrl-C. Every service's settings can be given as environment variables; see each service's --help.",
     )
     .option("--once", "stop after the payment; exit 0, or 1 if any step fails", false)
-    .option("--fresh", "forget what an earlier stack left", false)
+    .option("--fresh", "delete the state of an earlier stack", false)
     .addOption(
-      new Option("--observe [port]", "also run Prometheus with the alerts over it, where `prometheus` is on PATH")
+      new Option("--observe [port]", "also run Prometheus with the alerts, if `prometheus` is on PATH")
         .preset("9490")
         .argParser(parsePort),
     )
     .addOption(
-      new Option("--overview [port]", "also serve one page that shows how the services are, and the payments")
+      new Option("--overview [port]", "also serve a page with the state of all services and the payments")
         .preset("9610")
         .argParser(parsePort),
     )
@@ -28,7 +28,7 @@ export function createStackCommand() {
       "one JSON document once the request is bought, { parts, overview, purchase, paidAfterMs }; all else on standard error",
       false,
     )
-    .option("--state-dir <path>", "folder for everything that the stack keeps", ".gatehouse")
+    .option("--state-dir <path>", "folder for the stack's state", ".gatehouse")
     .action(async (options) => {
       const output = options.json ? process.stderr : process.stdout;
       const paint = createPaint(hasColors(output));

@@ -12,7 +12,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
     .summary("Show the status of one node, or of several")
     .description(
-      "Prints the verdict, what is wrong and since when, with what to do, and the last events. Exits 0 when all is right, 2 when something is not, 1 when a listener could not be reached.",
+      "Prints the verdict, what is wrong, since when and what to do, and the last events. Exits 0 when all is healthy, 2 when something is not, 1 when a listener could not be reached.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .addOption(
@@ -21,11 +21,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
         "several sidecars or gateways: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
       ).conflicts("url"),
     )
-    .option(
-      "--watch [seconds]",
-      "show it again every so many seconds, 5 by default, until Ctrl-C",
-      parseIntervalSeconds,
-    )
+    .option("--watch [seconds]", "refresh every so many seconds (default 5) until Ctrl-C", parseIntervalSeconds)
     .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
     .action(async ({ url, targets, watch, json }) => {
       const { runStatusCommand: run } = await import("#status/status-command.ts");

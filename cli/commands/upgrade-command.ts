@@ -11,8 +11,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Upgrade a node and verify it; otherwise roll back, data included")
     .description(
-      "Has the running sidecar stop its node, copy the data, put the programs of a directory in place, migrate node.conf, start and prove the new version. What fails is rolled back: data, programs and node.conf. Shows every step first and asks. Exits 0 when the new version is proved, 1 otherwise. " +
-        "With --stack it takes the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, proof; what fails is rolled back: image, data and configuration.",
+      "Has the running sidecar stop its node, copy the data, install the binaries from a directory, migrate node.conf, start and verify the new version. A failed upgrade is rolled back: data, binaries and node.conf. Shows every step first and asks. Exits 0 when the new version is verified, 1 otherwise. With --stack it upgrades the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, verification; a failed upgrade is rolled back: image, data and configuration.",
     );
   return addOptions(command).action(async (directory, typed) => {
     const { nodeVersion: version, cancel, dryRun, yes, json, ...options } = typed;
@@ -41,38 +40,38 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
 
 function addOptions(command: Command) {
   return addControlOptions(command)
-    .argument("[directory]", "directory with the new version's programs (ops, node_cli, …), on the sidecar's machine")
-    .option("--node-version <version>", "the new version, where its node_cli does not report it")
+    .argument("[directory]", "directory with the new version's binaries (ops, node_cli, …), on the sidecar's machine")
+    .option("--node-version <version>", "the new version, if its node_cli does not report it")
     .option(
       "--cancel",
-      "withdraw an upgrade whose data are still copied while the node runs (upgrade.snapshot rsync)",
+      "cancel an upgrade whose data is still being copied while the node runs (upgrade.snapshot rsync)",
       false,
     )
     .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
-    .option("--continue", "with --stack: go on with the upgrade that was interrupted or stranded", false)
+    .option("--continue", "with --stack: continue the upgrade that was interrupted or stranded", false)
     .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
     .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
     .option(
       "--prove-within <seconds>",
-      "with --stack: how long the new version may take to be proved; default: 1800",
+      "with --stack: timeout for verifying the new version; default: 1800",
       parseLongLimitSeconds,
     )
     .option(
       "--copy-within <seconds>",
-      "with --stack: how long the copy of the data, or its VolumeSnapshot, may take; default: 14400",
+      "with --stack: timeout for the copy of the data, or its VolumeSnapshot; default: 14400",
       parseLimitSeconds,
     )
     .option(
       "--update-within <seconds>",
-      "with --stack: how long one pulumi up may take; default: 1800",
+      "with --stack: timeout for one pulumi up; default: 1800",
       parseLongLimitSeconds,
     )
     .option("--dry-run", "show the steps, and do nothing", false)
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or begun, and how it ended; requests no confirmation",
+      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or started, and the outcome; requests no confirmation",
       false,
     );
 }

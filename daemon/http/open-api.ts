@@ -100,7 +100,7 @@ function buildOperationObject(operation: ApiOperation) {
     ...(server === undefined ? {} : { servers: [server] }),
     responses: {
       ...Object.fromEntries(responses),
-      default: buildResponseObject({ description: "Refused, or failed", body: errorBody }),
+      default: buildResponseObject({ description: "Rejected or failed", body: errorBody }),
     },
   };
 }

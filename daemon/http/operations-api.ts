@@ -34,34 +34,34 @@ export const operationsApi: readonly ApiOperation[] = [
   {
     method: "get",
     path: operatorPaths.live,
-    summary: "Whether the process runs",
-    answers: { 200: { description: "It does", body: z.object({ status: z.literal("ok") }) } },
+    summary: "Liveness",
+    answers: { 200: { description: "The process is running", body: z.object({ status: z.literal("ok") }) } },
   },
   {
     method: "get",
     path: operatorPaths.ready,
-    summary: "Whether the service is fit for traffic",
+    summary: "Readiness for traffic",
     answers: {
       200: {
-        description: "It is; degraded where something fails that it can do without for a while",
+        description: "Ready; degraded if a check fails that the service can do without for a while",
         body: z.object({ status: z.enum(["ok", "degraded"]), checks }),
       },
-      503: { description: "It is not", body: z.object({ status: z.literal("unready"), checks }) },
+      503: { description: "Not ready", body: z.object({ status: z.literal("unready"), checks }) },
     },
   },
   {
     method: "get",
     path: operatorPaths.configuration,
-    summary: "Digests of the settings and files that the service runs with",
+    summary: "Digests of the active settings and files",
     answers: { 200: { description: "Digests, no values", body: configurationBody } },
   },
   {
     method: "get",
     path: operatorPaths.metrics,
-    summary: "Metrics for Prometheus",
+    summary: "Prometheus metrics",
     answers: {
       200: {
-        description: "Prometheus's text format; a gateway that traces has OpenMetrics, with exemplars, too, by Accept",
+        description: "Prometheus text format; a gateway with tracing also serves OpenMetrics with exemplars, by Accept",
         text: ["text/plain", openMetricsType],
       },
     },

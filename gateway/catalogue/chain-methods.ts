@@ -18,7 +18,7 @@ import {
 export const chainMethods: readonly Method[] = [
   defineNodeMethod({
     name: "eth_getBlockByHash",
-    summary: "Block with a hash",
+    summary: "Block by hash",
     params: [blockHash, fullTransactions],
     result: "block object, or null",
     cache: byHash,
@@ -26,7 +26,7 @@ export const chainMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_getBlockByNumber",
-    summary: "Block with a number",
+    summary: "Block by number",
     params: [block, fullTransactions],
     result: "block object, or null",
     cache: byBlock(0),
@@ -58,7 +58,7 @@ export const chainMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_getTransactionByHash",
-    summary: "Transaction with a hash",
+    summary: "Transaction by hash",
     params: [transactionHash],
     result: "transaction object, or null",
     cache: perHead,
@@ -66,7 +66,7 @@ export const chainMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_getTransactionByBlockHashAndIndex",
-    summary: "Transaction by its place in a block",
+    summary: "Transaction by index in a block",
     params: [blockHash, index],
     result: "transaction object, or null",
     cache: byHash,
@@ -74,7 +74,7 @@ export const chainMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_getTransactionByBlockNumberAndIndex",
-    summary: "Transaction by its place in a block",
+    summary: "Transaction by index in a block",
     params: [block, index],
     result: "transaction object, or null",
     cache: byBlock(0),
@@ -101,7 +101,7 @@ export const chainMethods: readonly Method[] = [
   }),
   {
     name: "eth_subscribe",
-    summary: "Begins to send new block headers (newHeads) or matching log entries (logs)",
+    summary: "Subscribes to new block headers (newHeads) or matching log entries (logs)",
     params: [
       { name: "type", shape: "subscriptionType" },
       { name: "filter", shape: "logFilter", optional: true },
@@ -118,7 +118,7 @@ export const chainMethods: readonly Method[] = [
   },
   {
     name: "eth_unsubscribe",
-    summary: "Ends a subscription",
+    summary: "Cancels a subscription",
     params: [{ name: "subscription", shape: "subscriptionId" }],
     result: "true",
     audience: "public",

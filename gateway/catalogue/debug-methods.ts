@@ -25,7 +25,7 @@ function defineRawMethod(name: string, summary: string, param: Param): Method {
 export const debugMethods: readonly Method[] = [
   defineNodeMethod({
     name: "debug_traceTransaction",
-    summary: "Calls that a transaction made",
+    summary: "Call trace of a transaction",
     params: [transactionHash, tracerOptions],
     result: "trace object",
     limit: { kind: "tracer", at: 1 },
@@ -35,7 +35,7 @@ export const debugMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "debug_traceCall",
-    summary: "Calls that a call would make",
+    summary: "Call trace of a simulated call",
     params: [callObject, block, tracerOptions],
     result: "trace object",
     limit: { kind: "tracer", at: 2, overrides: true },
@@ -46,7 +46,7 @@ export const debugMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "debug_traceBlockByHash",
-    summary: "Calls of all transactions of a block",
+    summary: "Call traces of all transactions in a block",
     params: [blockHash, tracerOptions],
     result: "array of traces",
     limit: { kind: "tracer", at: 1 },
@@ -56,7 +56,7 @@ export const debugMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "debug_traceBlockByNumber",
-    summary: "Calls of all transactions of a block",
+    summary: "Call traces of all transactions in a block",
     params: [block, tracerOptions],
     result: "array of traces",
     limit: { kind: "tracer", at: 1 },
@@ -84,7 +84,7 @@ export const debugMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "debug_protocolVersion",
-    summary: "Versions of the protocol that the node knows",
+    summary: "Protocol versions known to the node",
     params: [],
     result: "protocol version info",
     audience: "private",

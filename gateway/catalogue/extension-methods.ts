@@ -25,7 +25,7 @@ export const extensionMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_getProposerByTxHash",
-    summary: "Proposer of the block that holds a transaction",
+    summary: "Proposer of the block that contains a transaction",
     params: [transactionHash],
     result: "proposer information object",
     audience: "private",

@@ -5,7 +5,7 @@ import { block, blockHash, index, never } from "./method-parts.ts";
 function definePlaceholder(name: string, constant: string, params: readonly Param[] = []): Method {
   return {
     name,
-    summary: "Kept for programs that expect proof of work; always the same",
+    summary: "Placeholder for clients that expect proof of work; always the same",
     params,
     result: `always \`${constant}\``,
     audience: "public",
@@ -35,7 +35,7 @@ export const placeholderMethods: readonly Method[] = [
 function defineUnimplemented(name: string): Method {
   return {
     name,
-    summary: "Declared and not implemented: METHOD_NOT_FOUND",
+    summary: "Declared but not implemented: METHOD_NOT_FOUND",
     params: [],
     result: `error ${rpcCodes.methodNotFound}`,
     audience: "nobody",

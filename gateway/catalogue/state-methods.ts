@@ -62,7 +62,7 @@ export const stateMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_syncing",
-    summary: "State of synchronisation",
+    summary: "Sync status",
     params: [],
     result: "sync status object, or false",
     cache: never,
@@ -112,7 +112,7 @@ export const stateMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_sendRawTransaction",
-    summary: "Takes a signed transaction: legacy, EIP-2930 or EIP-1559",
+    summary: "Submits a signed transaction: legacy, EIP-2930 or EIP-1559",
     params: [{ name: "transaction", shape: "data" }],
     result: "transaction hash",
     cache: never,
@@ -123,7 +123,7 @@ export const stateMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_call",
-    summary: "Result of a call that changes nothing",
+    summary: "Result of a call without state changes",
     params: [callObject, block],
     result: "data",
     limit: { kind: "gas" },
@@ -133,7 +133,7 @@ export const stateMethods: readonly Method[] = [
   }),
   defineNodeMethod({
     name: "eth_estimateGas",
-    summary: "Gas that a call needs",
+    summary: "Gas required by a call",
     params: [callObject, optionalBlock],
     result: "quantity",
     limit: { kind: "gas" },

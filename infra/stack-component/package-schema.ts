@@ -108,7 +108,7 @@ const outputs: Readonly<Record<string, Property>> = {
   },
   grafana: {
     ...buildReference("Grafana"),
-    description: "How one enters Grafana; absent where the stack brings none",
+    description: "Grafana login; absent if the stack has no Grafana",
     secret: true,
   },
 };
