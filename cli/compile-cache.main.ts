@@ -4,10 +4,10 @@ import { serviceNames } from "./service-names.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
 /**
- * Fills Node's compile cache (`NODE_COMPILE_CACHE`) for an image, with every service and the health check. Starts each once, so that it
- * loads all its modules and exits; a service exits because its settings file does not exist. The sidecar is last: it sets its own V8 flags,
- * and code compiled for the others would cost it memory. Next to a real node, the sidecar runs as another user (`NODE_USER`) of the same
- * group.
+ * Fills an image's Node compile cache (`NODE_COMPILE_CACHE`) with the code of every service and the health check. Starts each program once,
+ * so that it loads all its modules and exits; a service exits because its settings file does not exist. The sidecar comes last: it sets its
+ * own V8 flags, and code compiled for the other services would cost it memory. Alongside a real node, the sidecar runs as another user
+ * (`NODE_USER`) in the same group.
  */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");

@@ -20,7 +20,7 @@ export type ConfigDumpOptions = Readonly<{
   json: boolean;
 }>;
 
-/** Prints a service's effective settings, and returns the exit status: 1 if the service would refuse them, and then prints those that were given. */
+/** Prints a service's effective settings and returns the exit status. If the service would reject the settings, prints only the given ones and returns 1. */
 export function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
@@ -41,7 +41,7 @@ export function printConfigDump(
   }
 }
 
-/** Lists the settings that were given, of a service that would refuse them; defaults depend on what is missing. */
+/** Lists only the given settings, for a service that would reject them: the defaults depend on the missing settings. */
 function dumpGiven(
   { service, schema }: SettingsDefinition,
   { settings, origin }: GivenSettings,
@@ -54,9 +54,9 @@ function dumpGiven(
 }
 
 /**
- * Lists every setting of a service, in the order of its schema. A value that is not set and has no default is null; a secret is `[secret]`.
+ * Lists every setting of a service, in schema order. A setting that is not set and has no default is null; a secret is `[secret]`.
  *
- * @throws {SettingsError} when the service would refuse them.
+ * @throws {SettingsError} if the service would reject the settings.
  */
 export function dumpSettings(
   definition: SettingsDefinition,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Entry point of `gatehouse`: checks Node's version and starts the rest. Nothing is imported above that line, and nothing here is newer
-// than `import()`: an old Node would otherwise fail with a syntax error instead of one about its version.
+// Entry point of `gatehouse`: checks Node's version and starts the program. Nothing is imported before the check, and this file uses no
+// syntax newer than `import()`: otherwise, an old Node would fail with a syntax error instead of an error about its version.
 
 /** Must match `engines` in package.json. */
 const nodeNeeded = 24;

@@ -1,5 +1,5 @@
-// Started by `gatehouse.js`. Plain JavaScript: a TypeScript file would load Node's type stripper, which keeps 25 MiB, before the compile
-// cache could avoid it. With the cache, only changed files are stripped and compiled again.
+// Started by `gatehouse.js`. Plain JavaScript: a TypeScript file would load Node's type stripper, which retains 25 MiB, before the compile
+// cache could make it unnecessary. With the cache, only changed files are stripped and compiled again.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import v8Flags from "../daemon/process/v8-flags.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 
-/** Default cache directory, without `NODE_COMPILE_CACHE`: only users who may change the installed packages may change it. */
+/** Cache directory if `NODE_COMPILE_CACHE` is not set. Only users who may change the installed packages may write to it. */
 const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
 
-/** Directories that a sidecar loads from. */
+/** Directories that a sidecar loads modules from. */
 const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health", "gateway"];
 
 /** Max time that a sidecar's first start waits for the compiler; it starts anyway. */
@@ -22,13 +22,15 @@ const compileDeadlineMs = 10_000;
 
 endBeforeServing();
 
-// Sizes Node's thread pool for DNS lookups and files, before its first thread starts. Lookups may use half of the threads, and each lookup
-// without a response from a name server blocks one for ten seconds or more: with the default four, two such lookups stall the node's own.
+// Sizes Node's thread pool for DNS lookups and file operations before its first thread starts. DNS lookups may use half of the threads, and
+// a lookup that no name server answers blocks its thread for ten seconds or more. With the default of four threads, two such lookups would
+// stall the lookup of the node's own address.
 process.env["UV_THREADPOOL_SIZE"] ??= "16";
 
 const [, , command] = process.argv;
 if (["sidecar", "compile-sidecar", "facilitator"].includes(command)) {
-  // A sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both switch to speed under load.
+  // Saves memory: a sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both optimise for speed
+  // under load.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }
 // The single executable is one file, compiled at build time: there is nothing to cache.
@@ -52,7 +54,7 @@ function endBeforeServing() {
   }
 }
 
-/** Loads every file of a sidecar for `compileOnce`, so that this process leaves them compiled at exit, and records their fingerprint. */
+/** Loads every sidecar file for `compileOnce`, so that this process writes the compiled code to the cache, and records the files' fingerprint. */
 async function loadSidecar() {
   const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
@@ -64,7 +66,8 @@ async function loadSidecar() {
   process.once("exit", () => {
     flushCompileCache();
     if (directory !== undefined) writeFileSync(markerIn(directory), fingerprint());
-    // Not a normal exit, at which V8 may hang: compiling threads wait for a garbage collection, and the exit waits for them.
+    // SIGKILL instead of a normal exit, at which V8 may hang: the compiler threads wait for a garbage collection, and the exit waits for
+    // those threads.
     process.kill(process.pid, "SIGKILL");
   });
   process.argv.splice(2, 1, "--version");
@@ -72,8 +75,9 @@ async function loadSidecar() {
 }
 
 /**
- * Compiles a sidecar in another process, unless already done for exactly these files, so that this process doesn't pay the cost. If that
- * process can't write the cache or takes too long, the sidecar compiles for itself. A signal meanwhile ends both at once.
+ * Compiles the sidecar in another process, so that this process doesn't pay the cost; does nothing if exactly these files are already
+ * compiled. If the other process can't write the cache or takes too long, the sidecar compiles the files itself. A stop signal during the
+ * compilation ends both processes at once.
  */
 async function compileOnce() {
   const directory = getCompileCacheDir();
@@ -117,6 +121,6 @@ function fingerprint() {
       .map((name) => join(root, room, name)),
   );
   const stats = files.map((file) => statSync(file));
-  // npm gives every file of a package the same mtime, so only sizes distinguish versions.
+  // npm gives every file in a package the same mtime, so only sizes distinguish versions.
   return `${root} ${files.length} ${stats.reduce((sum, { mtimeMs, size }) => sum + mtimeMs + size, 0)}`;
 }

@@ -25,7 +25,7 @@ import { createVolumeSnapshotCommand } from "./commands/volume-snapshot-command.
 import { createStatusCommand } from "./commands/status-command.ts";
 import { createStackCommand } from "./commands/stack-command.ts";
 
-/** Creates the whole command line. `mask` has the secrets that no command may print. */
+/** Creates the whole command line. `mask` contains the secrets that no command may print. */
 export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedCommand {
   const program = new Command("gatehouse")
     .description("Runs, guards and charges for an EVM node.")
@@ -53,7 +53,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createRefundCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
   addHelpers(program, mask);
-  // The typed commands are commander's own.
+  // The typed commands are commander's own objects.
   const untyped = program as unknown as UntypedCommand;
   groupCommands(untyped);
   completeOnTab(untyped, { completionCommandName: "completion" });
@@ -80,14 +80,14 @@ function groupCommands(program: UntypedCommand): void {
   }
 }
 
-/** Appends the help command that lists the valid words or options to a command's usage errors. */
+/** Makes a command's usage errors end with the help command that lists its subcommands or explains its options. */
 function nameHelp(command: UntypedCommand, words: string): void {
   const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
   command.showHelpAfterError(`("${words} --help" ${lists})`);
   for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
 }
 
-/** Adds the services of a deployment. */
+/** Adds the commands for a deployment's services. */
 function addProducts(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
@@ -140,7 +140,7 @@ function addProducts(program: Command, mask: Mask): void {
   );
 }
 
-/** Adds the services that only a deployment starts, hidden from `--help`. */
+/** Adds the commands for services that only a deployment starts; they are hidden from `--help`. */
 function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
@@ -175,7 +175,7 @@ function addHelpers(program: Command, mask: Mask): void {
   );
 }
 
-/** Makes every argument and option with choices, of a command and its subcommands, suggest the nearest choice for an invalid one. */
+/** Makes a command and its subcommands suggest the nearest choice when an argument or option with choices gets an invalid value. */
 function suggestChoices(command: UntypedCommand): void {
   for (const part of [...command.registeredArguments, ...command.options]) {
     if (part.argChoices !== undefined && !part.variadic) part.argParser(createChoiceParser(part.argChoices));
@@ -192,10 +192,10 @@ function createChoiceParser(choices: readonly string[]): (text: string) => strin
   };
 }
 
-/** Commands that run the devnet, whose chain is a native program of an npm package. */
+/** Commands that run the devnet, whose chain is a native program from an npm package. */
 const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
 
-/** Makes the single executable reject, in one line, commands that need programs it doesn't contain. */
+/** Makes the single executable reject commands that need programs it doesn't include, with a one-line error. */
 function refuseLeftOut(program: UntypedCommand): void {
   if (!isSea()) return;
   program.hook("preAction", (_, command) => {

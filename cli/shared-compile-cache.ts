@@ -2,10 +2,10 @@ import { chmodSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Lets the group read and write a compile cache filled by this user, and shares it with another user. Node keeps one directory per user in
- * it, readable only by that user and with the user's id as suffix: the other user gets a link of that name.
+ * Makes a compile cache filled by this user readable and writable by the group, and shares it with another user. In the cache, Node keeps
+ * one directory per user, readable only by that user and with the user's id as suffix; the other user gets a link with that name.
  *
- * @throws {Error} when Node names its directories differently.
+ * @throws {Error} if Node names its directories differently.
  */
 export function shareCompileCache(directory: string, { user }: Readonly<{ user: string | undefined }>): void {
   chmodSync(directory, 0o770);

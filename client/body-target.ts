@@ -6,11 +6,11 @@ type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 /** Destination of a response body. Disposal removes a newly created file that received no body. */
 export type BodyTarget = AsyncDisposable &
   Readonly<{
-    /** Writes the whole body. Returns a message for the user if the body went to stdout instead of the file. */
+    /** Writes the whole body. Returns a message for the user if the body went to stdout because the file could not be written. */
     write(body: Uint8Array): Promise<string | undefined>;
   }>;
 
-/** Unwritable output file, detected before any payment. */
+/** The output file is not writable; detected before any payment. */
 export class BodyTargetError extends Error {
   override readonly name = "BodyTargetError";
   readonly code = "output_unwritable";
@@ -26,7 +26,7 @@ export function createStdoutTarget(stdout: Output): BodyTarget {
 
 /**
  * Opens a file before any payment; an existing file keeps its content until the body arrives. If writing the body then fails (disk full),
- * it goes to `stdout`, because it is already paid for.
+ * the body goes to `stdout`, because it is already paid for.
  *
  * @throws {BodyTargetError} when the file can't be written.
  */

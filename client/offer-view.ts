@@ -11,7 +11,7 @@ export type OfferView = Readonly<{
   network: string;
   asset: string;
   payTo: string;
-  /** In smallest units, as sent by the server. */
+  /** In the token's smallest units, as sent by the server. */
   amount: string;
   /** Amount in whole tokens. */
   price: string | null;

@@ -47,7 +47,7 @@ export function buildRequest({ method = "GET", headers = {}, body }: PayOptions)
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** Returns a user-readable description of the first invalid option; undefined if all are valid. */
+/** Returns a description of the first invalid option for the user; undefined if all are valid. */
 export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl, decimals } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;

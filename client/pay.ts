@@ -17,9 +17,9 @@ export type PayDependencies = Readonly<{
   /** Receives each step and each failure; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
-  /** Masks secrets in a text; default: no masking. Resources are written unmasked. */
+  /** Masks secrets in text; default: no masking. Resources are written unmasked. */
   mask?: (text: string) => string;
-  /** Aborts the run; payments signed by then are reported. */
+  /** Aborts the run; payments already signed are still reported. */
   signal?: AbortSignal;
 }>;
 
@@ -35,7 +35,7 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
   const problem = findPayOptionProblem(options);
   if (problem !== undefined) return report.end("usage", problem);
   try {
-    // With `json`, the document contains the body.
+    // With `json`, the body is part of the document.
     const spare = json ? { write: () => undefined } : stdout;
     await using target = output === undefined ? createStdoutTarget(spare) : await openFileTarget(output, stdout);
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });

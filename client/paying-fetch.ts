@@ -21,8 +21,8 @@ export type PayingFetchOptions = Readonly<{
   /** Paying account, e.g. viem's `privateKeyToAccount(key)`. */
   account: PayingAccount;
   /**
-   * Tokens that may be spent, which also determine the networks. No other token is paid, not even the SDK's defaults. If an amount is in
-   * whole tokens, each token needs `decimals`, or `tokens` to read them.
+   * Tokens that may be spent; they also determine the networks. No other token is paid, not even the SDK's default tokens. If an amount is
+   * in whole tokens, each token needs `decimals`, or the `tokens` dependency to read them.
    */
   assets: readonly AllowedAsset[];
   /** Max amount of a single payment. */
@@ -104,7 +104,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
         const funds = requireFunds(chosen, options.account.address, chain);
-        // If the chain did not return the decimals, that failure was already reported.
+        // If the chain did not return the decimals, a failure was already reported.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
       budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
@@ -119,7 +119,7 @@ function failUnchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
 }
 
-/** Reads the name of a payment's token. */
+/** Reads the name of a payment's token from the chain. */
 async function readName(
   { offer }: ChosenPayment,
   chain: Parameters<typeof readSymbol>[1],

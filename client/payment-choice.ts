@@ -22,8 +22,8 @@ export type PaymentLimits = Readonly<{
 export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: number | undefined }>;
 
 /**
- * Chooses the cheapest offer within the limits, or the server's first one if some tokens' decimals are unknown. We enforce our own limits
- * because the SDK's always allow its default tokens and have no total.
+ * Chooses the cheapest offer within the limits, or the server's first offer if the decimals of some tokens are unknown. We enforce our own
+ * limits because the SDK always allows its default tokens and has no limit on the total.
  *
  * @throws {PaymentRefusedError} giving the reason for rejecting each offer.
  */
@@ -89,7 +89,7 @@ function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | un
   return { code: "over_payment_cap", text };
 }
 
-/** Returns the cheapest offer, or the first if tokens differ and some decimals are unknown, because prices can't be compared then. */
+/** Returns the cheapest offer. If the tokens differ and the decimals of some are unknown, prices can't be compared, so the first offer is returned. */
 function findCheapest(candidates: readonly ChosenPayment[]): ChosenPayment | undefined {
   const tokens = new Set(candidates.map(({ offer }) => `${offer.network} ${offer.asset.toLowerCase()}`));
   if (tokens.size > 1 && candidates.some(({ decimals }) => decimals === undefined)) return candidates[0];
@@ -115,7 +115,7 @@ export type RejectionCode =
   | "unsupported_version"
   | "insufficient_funds";
 
-/** Offer that exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
+/** The offer exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
 export class PaymentRefusedError extends Error {
   override readonly name = "PaymentRefusedError";
   readonly code: RejectionCode;

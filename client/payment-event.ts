@@ -20,7 +20,7 @@ export type PaymentEvent = Readonly<
       authorization: SignedAuthorization;
     }
   | {
-      /** The chain did not return the token's decimals or the account's balance; the payment continues without them if possible. */
+      /** The chain did not return the token's decimals or the account's balance; if possible, the payment continues without this data. */
       type: "chain-unread";
       reason: string;
     }

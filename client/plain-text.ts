@@ -1,4 +1,4 @@
-/** Control and text-direction characters, with which a server's text could move a terminal's cursor. */
+/** Control and text-direction characters, which would let a server's text move a terminal's cursor. */
 // oxlint-disable-next-line no-control-regex -- these characters are removed
 const unprintable = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g;
 

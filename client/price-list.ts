@@ -15,7 +15,7 @@ const maxValiditySeconds = 3_600;
 /** Exceeds every 256-bit amount. */
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
-/** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing; delivers a free resource. */
+/** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing. If the resource is free, delivers it. */
 export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
@@ -52,7 +52,7 @@ async function deliverFree(
   return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.write(body) };
 }
 
-/** Builds the limits from the options: without tokens any offered token is allowed, without a cap any price. */
+/** Builds the limits from the options. Without tokens, any offered token is allowed; without a cap, any price is allowed. */
 async function buildLimits(
   { network, assets, decimals, maxAmount }: PayOptions,
   paymentRequired: PaymentRequired,
@@ -86,7 +86,7 @@ function judgePrices(
   }
 }
 
-/** Returns whether a server's values are strictly well-formed; only then are they included in a command that the user pastes into a shell. */
+/** Returns whether a server's values are strictly well-formed. Only then may they be part of a command that the user pastes into a shell. */
 function isPastable({ objection, network, asset }: OfferView): boolean {
   return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
 }

@@ -10,7 +10,7 @@ import { formatError, parseJson, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/money.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
-/** Dependencies of `purchase`. `tokens` is undefined without an RPC URL; token decimals then come only from the options. */
+/** Dependencies of `purchase`. Without an RPC URL, `tokens` is undefined and token decimals come only from the options. */
 export type PurchaseDependencies = Readonly<{
   fetch: Fetch;
   tokens: TokenReader | undefined;
@@ -99,14 +99,14 @@ async function judgeFailure(url: string, error: unknown, { report, tokens }: Pur
   return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-/** Returns the server's reason for rejecting: the settlement's, else the error in PAYMENT-REQUIRED. */
+/** Returns the server's reason for rejecting the payment: the one in the settlement, otherwise the error in PAYMENT-REQUIRED. */
 function findRefusalReason(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
     const reason = header === null ? undefined : decodePaymentRequiredHeader(header).error;
     return toPlainText(report.settlement()?.errorReason ?? reason ?? "without a reason");
   } catch {
-    // Ignore an unreadable header; the status is sufficient.
+    // An unreadable header is ignored; the status is sufficient.
     return "without a reason";
   }
 }
@@ -128,7 +128,7 @@ function describeMissingFunds(report: PayReport): string {
   );
 }
 
-/** Describes what a signed payment without its resource may still cost, and until when; queries the chain if possible. */
+/** Describes what a signed payment may still cost although its resource was not delivered, and until when; queries the chain if possible. */
 export async function describeUnfinishedPayment(
   payment: SignedPayment,
   tokens: TokenReader | undefined,

@@ -12,21 +12,24 @@ export type RepeatingFetchOptions = Readonly<{
   requestTimeoutMs: number;
   /** For all attempts to determine one payment's outcome. */
   outcomeTimeoutMs: number;
-  /** Caller's original signal. Kept with the request, because a clone's signal stops following it once the intermediate request is garbage-collected. */
+  /**
+   * Caller's original signal. Stored with the request, because a cloned request's signal stops following it once the intermediate request
+   * is garbage-collected.
+   */
   signal: AbortSignal | undefined;
 }>;
 
 const pauseMsMin = 250;
 const pauseMsMax = 5_000;
 
-/** Number of 5xx responses to one payment after which the last is returned; the caller decides how to handle a server that stays broken. */
+/** Number of 5xx responses to one payment after which the last response is returned. The caller then decides how to handle a server that keeps failing. */
 const serverErrorsMax = 4;
 
 /**
  * Creates a `fetch` with a deadline that resends a request with PAYMENT-SIGNATURE, unchanged, while its outcome is unknown: the connection
  * broke (even within the body), the payment is still being processed (409), its settlement is pending (202), the server is busy (503), or
- * it or a proxy in front of it failed (5xx, a few times). The token accepts an authorization once (EIP-3009), so resending can't charge
- * twice; without it, a charged client might get nothing.
+ * the server or a proxy in front of it failed (5xx, a few times). The token accepts an authorization only once (EIP-3009), so resending
+ * can't charge twice. Without resending, a charged client might get nothing.
  */
 export function createRepeatingFetch(
   options: RepeatingFetchOptions,
@@ -88,7 +91,7 @@ function explainUnknown(response: Response): string | undefined {
   return undefined;
 }
 
-/** Returns whether the server failed. 503 with Retry-After is not a failure: the server works, and specifies when to retry. */
+/** Returns whether the server failed. 503 with Retry-After is not a failure: the server is working and specifies when to retry. */
 function isServerError({ status, headers }: Response): boolean {
   return status >= 500 && !(status === 503 && headers.has("Retry-After"));
 }
@@ -104,7 +107,7 @@ function readSettlement(response: Response): SettleResponse | undefined {
   try {
     return decodePaymentResponseHeader(header);
   } catch {
-    // Don't lose a response that may have been paid for because of a malformed header.
+    // A malformed header must not lose a response that may have been paid for.
     return undefined;
   }
 }
@@ -113,10 +116,10 @@ function readSettlement(response: Response): SettleResponse | undefined {
 const keptBytesMax = 67_108_864;
 
 /**
- * Buffers a response's whole body, so that a broken connection shows here and not in the caller, and returns an equivalent response.
+ * Buffers a response's whole body, so that a broken connection is detected here and not in the caller, and returns an equivalent response.
  * Streams a body over 64 MiB instead, because rejecting a paid response would be worse.
  *
- * @throws whatever reading the body throws.
+ * @throws any error from reading the body.
  */
 export async function bufferResponse(response: Response): Promise<Response> {
   const { body, status, statusText, headers } = response;

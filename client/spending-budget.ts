@@ -11,8 +11,8 @@ export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>
 /** Remaining budget of a paying fetch. */
 export type SpendingBudget = Readonly<{
   /**
-   * Deducts a payment from the budget before it is signed. It is never refunded: a server could settle a signed payment until it expires,
-   * whatever it responded.
+   * Deducts a payment from the budget before it is signed. The amount is never refunded: whatever the server responded, it could settle a
+   * signed payment until the payment expires.
    *
    * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
    */
@@ -54,8 +54,8 @@ function convertToSharedScale({ units, decimals }: Spending): bigint {
 }
 
 /**
- * Verifies, before signing, that the account can pay the price. A chain that does not respond does not block the payment, because the
- * seller checks too.
+ * Verifies, before signing, that the account can pay the price. If the chain does not respond, the payment is not blocked, because the
+ * seller checks the balance too.
  *
  * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and required amount.
  */

@@ -15,7 +15,7 @@ export class TokenReadError extends Error {
   readonly code = "token_unreadable";
 }
 
-/** Reads tokens from a chain. Every method throws {@link TokenReadError} if the chain returns no usable response. */
+/** Reads tokens from a chain. Any method may throw {@link TokenReadError} if the chain returns no usable response. */
 export type TokenReader = Readonly<{
   decimals(token: TokenLocation): Promise<number>;
   symbol(token: TokenLocation): Promise<string>;
@@ -87,7 +87,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
   };
 }
 
-/** Describes a failure by its first line, because the library's other lines contain the full URL. */
+/** Describes a failure by the first line of its message, because the library's other lines contain the full URL. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");

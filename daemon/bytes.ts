@@ -12,8 +12,8 @@ export class BodyTooLargeError extends Error {
 export type Body = AsyncIterable<Uint8Array> | null;
 
 /**
- * Yields the chunks of a body as they arrive, up to `limitBytes`. If the consumer stops reading or the limit is reached, the stream is
- * destroyed and its connection closed, because the unread rest of the body would block the connection's next message.
+ * Yields the chunks of a body as they arrive, up to `limitBytes`. If the consumer stops reading or the limit is reached, destroys the
+ * stream and closes its connection, because the unread rest of the body would block the next message on the connection.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
@@ -49,7 +49,7 @@ export async function readText(body: Body, limitBytes: number): Promise<string> 
 /** The start of a body. */
 export type BodyStart = Readonly<{ bytes: Uint8Array<ArrayBuffer>; isTruncated: boolean }>;
 
-/** Reads the first `limitBytes` of a body. A longer body is closed as by {@link boundChunks} and marked `isTruncated`. */
+/** Reads the first `limitBytes` of a body. A longer body is closed as in {@link boundChunks}, and the result is marked `isTruncated`. */
 export async function readBodyStart(body: Body, limitBytes: number): Promise<BodyStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -61,7 +61,7 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
   return { bytes: joinChunks(chunks), isTruncated: false };
 }
 
-/** Joins chunks. Doesn't use `Buffer.concat`: a small result would share its memory with other buffers and would not be a plain `Uint8Array`. */
+/** Joins chunks. Doesn't use `Buffer.concat`: a small result would share memory with other buffers and would not be a plain `Uint8Array`. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;
@@ -77,7 +77,7 @@ export type DiscardLimits = Readonly<{ bytesMax: number; deadlineMs: number }>;
 
 /**
  * Reads and discards the rest of a request's body, so that a client that is still sending can read the response: closing the connection at
- * once would reset it and lose the response (RFC 9112, section 9.6). Returns whether the body ended within the limits.
+ * once would reset it, and the response would be lost (RFC 9112, section 9.6). Returns whether the body ended within the limits.
  */
 export async function discardBody(body: ReadableStream<Uint8Array> | null, limits: DiscardLimits): Promise<boolean> {
   if (body === null) return true;

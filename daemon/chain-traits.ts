@@ -1,14 +1,14 @@
 /** Unusual traits of a chain and its nodes. */
 export type ChainTraits = Readonly<{
-  /** Whether a transaction is charged for its whole gas limit instead of the gas used. */
+  /** Whether a transaction is charged for its full gas limit instead of the gas used. */
   chargesGasLimit: boolean;
-  /** Max calls in a batch that its nodes accept; undefined if they set no limit below geth's. */
+  /** Max number of calls per batch that the chain's nodes accept; undefined if they set no limit below geth's. */
   batchCallsMax: number | undefined;
 }>;
 
 const usual: ChainTraits = { chargesGasLimit: false, batchCallsMax: undefined };
 
-/** The public family: the mainnet, and the newer and the older testnet. */
+/** The public family of chains: the mainnet, and the newer and the older testnet. */
 const publicFamily: ChainTraits = { chargesGasLimit: true, batchCallsMax: 20 };
 const publicFamilyIds: ReadonlySet<number> = new Set([1_672, 688_689, 688_688]);
 

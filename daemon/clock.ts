@@ -13,7 +13,7 @@ export type Clock = Readonly<{
 /** The system clock. */
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
 
-/** A time counted from the machine's boot; setting a clock doesn't change it. */
+/** A time counted from the machine's boot; changing the clock doesn't affect it. */
 export type BootTime = Readonly<{
   /** Differs after each boot; undefined if the system doesn't report it. */
   bootId: string | undefined;

@@ -1,9 +1,9 @@
 import { FairShares, type SharedLocation } from "./fair-shares.ts";
 
-/** A slot, occupied until disposed of, or whose limit is exhausted: the caller's or the total. */
+/** A slot, occupied until disposed of; if none was available, the exhausted limit: the caller's or the total. */
 export type Entry = Readonly<{ ok: true; place: Disposable } | { ok: false; full: "caller" | "all" }>;
 
-/** Slots for work in flight. A caller with many slots gets no more while few are free; see {@link FairShares}. */
+/** Slots for work in flight. When few are free, a caller with many slots gets no more; see {@link FairShares}. */
 export class FairSlots {
   readonly most: number;
   readonly #shares: FairShares<SharedLocation>;

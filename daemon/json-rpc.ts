@@ -29,7 +29,7 @@ const failure = z.object({ code: z.number(), message: z.string(), data: z.unknow
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
 const placed = z.array(response.extend({ id: z.number() }));
 
-/** Text received for a call: its response, or what else it is; `words` describe the expected and the received id. */
+/** Result of reading the text received for a call: the call's response, or why the text isn't one; `words` describe the expected and the received id. */
 export type ReadResponse = Readonly<
   | { kind: "answer"; answer: JsonRpcResponse }
   | { kind: "not-json" | "not-json-rpc" }
@@ -38,7 +38,7 @@ export type ReadResponse = Readonly<
 
 /**
  * Parses the response to a call that `writeCall` wrote without an id. A response with another id belongs to another request (section 5); an
- * error may lack an id if the endpoint could not read the request's.
+ * error may lack an id if the endpoint could not read the request's id.
  */
 export function readAnswer(text: string): ReadResponse {
   const json = parseJson(text);
@@ -60,8 +60,8 @@ export type JsonRpcResponses = Readonly<
 >;
 
 /**
- * Parses the response to what `writeCalls` wrote; a batch's responses may arrive in any order, and may be incomplete. Undefined for text
- * that is neither responses nor an error for the whole request.
+ * Parses the response to a request that `writeCalls` wrote; a batch's responses may arrive in any order, and may be incomplete. Returns
+ * undefined if the text is neither responses nor an error for the whole request.
  */
 export function readResponses(text: string): JsonRpcResponses | undefined {
   const json = parseJson(text);
@@ -75,7 +75,7 @@ function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "
   return error === undefined || error === null ? { ok: true, result } : { ok: false, error };
 }
 
-/** Parses JSON text; returns undefined, which has no JSON text, if it isn't JSON. */
+/** Parses JSON text. Returns undefined, which no JSON text can represent, if it isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

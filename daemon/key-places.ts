@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** Max characters hashed at either end of a key, so that a long key costs no more. */
+/** Max number of characters hashed at each end of a key, so that a long key costs no more. */
 const lookedAt = 128;
 /** Bits of a hash, few enough for a V8 small integer, which takes no memory of its own. */
 const hashBits = 0x3fffffff;
@@ -13,12 +13,12 @@ let lastKey = "";
 let lastHash = seed;
 
 /**
- * Assigns numbered places to keys and finds them by key. Nearly every request may have another client address as its key; a Map would first
- * intern each key in V8's string table, and reallocate its own table regularly. This is a hash table with open addressing (linear probing,
- * deletion by moving back; Knuth, "The Art of Computer Programming", 6.4, algorithm R), which grows only when the number of simultaneous
- * keys reaches a new maximum.
+ * Assigns numbered places to keys and finds them by key. Nearly every request may have a different client address as its key; a Map would
+ * first intern each key in V8's string table, and reallocate its own table regularly. This is a hash table with open addressing (linear
+ * probing, deletion by moving entries back; Knuth, "The Art of Computer Programming", 6.4, algorithm R), which grows only when the number
+ * of simultaneous keys reaches a new maximum.
  *
- * Keys are stored uncopied. A key sliced from a text keeps the whole text in memory, a concatenated one does not.
+ * Keys are not copied. A key sliced from a longer string keeps that whole string in memory; a concatenated key does not.
  */
 export class KeyLocations {
   readonly #keys: string[] = [];
@@ -63,7 +63,7 @@ export class KeyLocations {
     while (slots[2 * free + 1] !== place + 1) free = (free + 1) & mask;
     for (let slot = (free + 1) & mask; slots[2 * slot + 1] !== 0; slot = (slot + 1) & mask) {
       const hash = slots[2 * slot] ?? 0;
-      // A hash can be found as long as no slot between its first one and its own is free.
+      // A hash can be found as long as no slot between its first slot and its actual slot is free.
       if (((slot - hash) & mask) < ((slot - free) & mask)) continue;
       slots[2 * free] = hash;
       slots[2 * free + 1] = slots[2 * slot + 1] ?? 0;

@@ -6,7 +6,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [formatRow(header), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(formatRow)];
 }
 
-/** Escapes text for a table cell or a page: a bar would end the cell, and an angle bracket start an element. */
+/** Escapes text for a table cell or a page: a bar would end the cell, and an angle bracket would start an element. */
 export function escapeCell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }

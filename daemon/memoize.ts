@@ -1,6 +1,6 @@
 /** Limits on the cache of a memoised function. */
 export type MemoizeOptions = Readonly<{
-  /** Max names; when exceeded, all are dropped. */
+  /** Max number of cached names; when exceeded, all entries are dropped. */
   most: number;
   /** Max length of a cached name, in characters; the value of a longer one is computed each time. */
   nameLength: number;
@@ -24,7 +24,7 @@ export function memoize<Value extends object | boolean>(
   };
 }
 
-/** Copies a text into its own memory: on Node 24, a slice of a text, such as a request's head, keeps the whole text in memory. */
+/** Copies a string into its own memory: on Node 24, a slice of a string, such as of a request's head, keeps the whole string in memory. */
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

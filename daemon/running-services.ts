@@ -18,15 +18,15 @@ const entry = z.object({
   stateDirectory: z.string().optional().describe("State directory of a sidecar"),
 });
 
-/** A service running on this machine, as announced by itself. */
+/** A service running on this machine, as announced by the service itself. */
 export type RunningService = Readonly<z.output<typeof entry>>;
 
-/** Data by which commands on this machine find a service. */
+/** Data that commands on this machine use to find a service. */
 export type Announcement = Omit<RunningService, "service" | "pid" | "stopPid">;
 
 /**
- * Announces a service until the result is disposed of, by a file that this user's commands read: in `RUNTIME_DIRECTORY` (systemd),
- * `XDG_RUNTIME_DIR`, or the user's state directory. A file whose process has exited is ignored.
+ * Announces a service, until the result is disposed of, in a file that this user's commands read. The file is in `RUNTIME_DIRECTORY`
+ * (systemd), `XDG_RUNTIME_DIR`, or the user's state directory. A file whose process has exited is ignored.
  *
  * @throws the file system's own error.
  */
@@ -88,7 +88,7 @@ function listFiles(directory: string): readonly string[] {
     const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
     return names.map((name) => join(directory, name));
   } catch {
-    // It doesn't exist, or belongs to another user.
+    // The directory doesn't exist, or belongs to another user.
     return [];
   }
 }
@@ -97,7 +97,7 @@ function readEntry(path: string): RunningService | undefined {
   try {
     return entry.safeParse(parseJson(readFileSync(path, "utf8"))).data;
   } catch {
-    // Its service has just stopped, or it belongs to another user.
+    // The service has just stopped, or its file belongs to another user.
     return undefined;
   }
 }

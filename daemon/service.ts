@@ -27,13 +27,13 @@ export type ServiceContext = Readonly<{
   files: FilesLoaded;
   /** The active settings and files, as shown by `/configuration`. */
   configuration: () => ConfigurationInUse;
-  /** Knows the secrets and URLs of the settings; all output of the process passes through it. */
+  /** Knows the secrets and URLs in the settings; all output of the process passes through it. */
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
   resources: AsyncDisposableStack;
   /** Aborts when the service must stop. */
   signal: AbortSignal;
-  /** Directory for state of the service without its own path. */
+  /** Directory for those parts of the service's state whose path is not set. */
   userStateDirectory: string;
   /** Registers work that a shutdown waits for beyond `shutdown.graceMs`, because interrupting it would leave it half done. */
   finishes: (work: UnfinishedWork) => void;
@@ -42,7 +42,7 @@ export type ServiceContext = Readonly<{
    * a service that doesn't register one has no exclusive resources.
    */
   yields: (release: () => Promise<void>) => void;
-  /** Whether another process replaces this one while it still serves, so that both must share whatever they write to. */
+  /** Whether another process replaces this one while this one still serves. If so, both must share whatever they write to. */
   isHandedOver: boolean;
   /**
    * Registers the function that drains clients once the next process serves: shutdown starts when it resolves, after the last client has
@@ -168,7 +168,7 @@ async function endAfter(
   left.abort("handed over");
 }
 
-/** Sets the log level to `debug` at a SIGUSR2 and back at the next one, to debug a running service without a restart. */
+/** Sets the log level to `debug` on a SIGUSR2 and back on the next one, to debug a running service without a restart. */
 function changeLevelOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {

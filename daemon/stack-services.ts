@@ -1,34 +1,34 @@
-/** A host's port by its name there: on the public address, or on loopback, for operators and for a TLS proxy in front of it. */
+/** A port that a host publishes, and its name there: on the public address, or on loopback for operators and for a TLS proxy in front of the port. */
 type HostPort = Readonly<{ as: string; at: "public" | "loopback" }>;
 
-/** Properties of a service that don't depend on where it runs: in `npm start`, in a deployment, alone. */
+/** Properties of a service that don't depend on where it runs (in `npm start`, in a deployment, or alone). */
 type ServiceRow = Readonly<{
   /** The image that runs it; the devnet's image runs the devnet's node. Services in Gatehouse's own images have settings that a stack may set. */
   image: string;
   /** The default official image of a stack, for all of its platforms. */
   official?: string;
-  /** Its TCP ports by name: the default in its settings, and the one in its container. */
+  /** The service's TCP ports by name: the default in its settings, and the port in its container. */
   ports: Readonly<Record<string, number>>;
-  /** Its ports published by a container host; the others are reachable only from other containers. */
+  /** The ports that a container host publishes; the others are reachable only from other containers. */
   published?: Readonly<Record<string, HostPort>>;
   /** The operator port: `/livez`, `/readyz`, `/metrics` and `/configuration`. */
   operations?: string;
   /** The port of `/metrics`, if not `operations`. */
   metrics?: string;
-  /** Whether samples keep their original labels; a Pushgateway's have the job that they were pushed under. */
+  /** Whether samples keep their original labels; a Pushgateway's samples have the job under which they were pushed. */
   honorLabels?: true;
-  /** Effect of its absence while it is replaced, as a clause. Absent: no warning needed. */
+  /** Effect of the service's absence while it is replaced, as a clause. If unset, no warning is needed. */
   without?: string;
-  /** Effects of a hot restart with changed settings, as the end of a sentence. Absent: no hot restarts. */
+  /** Effects of a hot restart with changed settings, as the end of a sentence. If unset, the service has no hot restarts. */
   handOver?: string;
-  /** Kind of its irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
+  /** Kind of the service's irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
   keeps?: "workspace" | "ledger" | "data";
 }>;
 
 /**
- * The services of a stack, one row each, by the name from which containers, Kubernetes objects and scrape jobs derive theirs. The default
- * ports of settings, deployments, `gatehouse stack`, `gatehouse doctor` and Prometheus come from here. Numbers follow the specification
- * where it defines them ("Limits", the samples of `node.conf` and `monitor_config`).
+ * The services of a stack, one row each, keyed by the name from which the names of containers, Kubernetes objects and scrape jobs are
+ * derived. This table defines the default ports used by settings, deployments, `gatehouse stack`, `gatehouse doctor` and Prometheus.
+ * Numbers follow the specification where it defines them ("Limits", the samples of `node.conf` and `monitor_config`).
  */
 export const stackServices = {
   node: {

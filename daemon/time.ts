@@ -30,7 +30,7 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
 export type WakeablePause = Readonly<{
   /** Waits; returns at once if `wake` was called since the last wait. */
   wait: (ms: number) => Promise<void>;
-  /** Ends the wait in progress, or else the next one before it starts. */
+  /** Ends the wait in progress; if there is none, the next wait returns at once. */
   wake: () => void;
 }>;
 
@@ -87,14 +87,14 @@ export async function poll(
   }
 }
 
-/** Interval between the checks of {@link waitUntil}, and when it gives up: after a time, by a signal, or whichever comes first. */
+/** Interval between the checks of {@link waitUntil}, and when it gives up: after a time limit, on a signal, or on whichever comes first. */
 export type WaitOptions = Readonly<
   { everyMs: number } & ({ withinMs: number; signal?: AbortSignal } | { withinMs?: number; signal: AbortSignal })
 >;
 
 /**
- * Checks at once, and then `everyMs` after each check, until a check succeeds, `withinMs` is over, or the signal aborts. Returns the last
- * check's result, successful or not; an error of a check ends the wait.
+ * Checks at once, and then `everyMs` after each check, until a check succeeds, `withinMs` elapses, or the signal aborts. Returns the last
+ * check's result, successful or not; an error thrown by a check ends the wait.
  */
 export async function waitUntil<T>(
   look: () => T | Promise<T>,
@@ -138,13 +138,14 @@ export async function within<T>(what: string, deadlineMs: number, work: Promise<
   }
 }
 
-/** Parts into which {@link createRunningTimeout} and {@link pauseWhileRunning} divide a time. */
+/** Number of parts into which {@link createRunningTimeout} and {@link pauseWhileRunning} divide a period. */
 const runningParts = 10;
 
 /**
  * Creates a timeout that counts only the time in which this process runs. While the process is stalled (stopped, without CPU, or with a
- * busy event loop), at most a tenth of the timeout elapses, so that a response that arrived meanwhile is read before the timeout: its
- * sender doesn't count as silent. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and doesn't keep the process alive.
+ * busy event loop), at most a tenth of the timeout elapses. A response that arrived during the stall is thus read before the timeout fires,
+ * and its sender doesn't count as unresponsive. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and doesn't keep the process
+ * alive.
  */
 export function createRunningTimeout(ms: number): AbortSignal {
   const over = new AbortController();

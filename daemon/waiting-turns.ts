@@ -6,8 +6,8 @@ export type QueueBounds = Readonly<{ queuedCalls: number; queuedCallsPerCaller: 
 
 /**
  * Calls waiting for a shared resource. Callers are served round-robin, and each caller's calls in order, so that a caller with a thousand
- * waiting calls delays another by only one of them. A ticket shared by several callers is in the queue of each, and is served at the
- * earliest of their turns.
+ * waiting calls delays another caller by only one of them. A ticket shared by several callers is in each caller's queue, and is served when
+ * the first of these callers gets its turn.
  */
 export class WaitingTurns<Ticket extends Waiting> {
   /** In round-robin order: the caller served last comes last. */

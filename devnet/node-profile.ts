@@ -15,7 +15,7 @@ export function findFamilyOfProfile(profile: NodeProfile): NodeFamily {
   return findFamily(profile === "pharos" ? "pharos" : "generic");
 }
 
-/** Derives the commit that a version's programs report: the family's own for a version listed in its row, else a made-up one. */
+/** Derives the commit that a version's programs report: the family's own commit if the family's row lists the version, otherwise a made-up one. */
 export function deriveCommit(version: string, { commits }: NodeFamily): string {
   const [known] = Object.entries(commits).find(([, release]) => release === version) ?? [];
   return known ?? hash("sha256", version).slice(0, commitDigits);

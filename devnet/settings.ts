@@ -7,7 +7,7 @@ import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
 
-/** A port in node.conf, where other programs read it: it can't be picked by the operating system. */
+/** A port in node.conf. Other programs read it there, so the operating system can't choose it. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");

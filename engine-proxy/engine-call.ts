@@ -12,7 +12,7 @@ export type EngineCall = Readonly<{
   body: string | undefined;
 }>;
 
-/** Limits of what the proxy forwards: one container, and one program in one of its directories. */
+/** Limits on what the proxy forwards: one container, and one program in one of its directories. */
 export type EngineRules = Readonly<{
   container: string;
   /** File name of the node's command-line tool in `binDirectory`. */

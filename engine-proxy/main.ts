@@ -5,7 +5,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { startEngineProxy } from "./engine-proxy.ts";
 import { engineProxySettings } from "./settings.ts";
 
-/** The engine proxy as a process: owns access to the Docker Engine's socket so that the sidecar does not need it. */
+/** The engine proxy process: owns access to the Docker Engine's socket, so that the sidecar doesn't need it. */
 export const engineProxy: Service<typeof engineProxySettings.schema> = {
   definition: engineProxySettings,
   async start(settings, { log, metrics, resources }) {

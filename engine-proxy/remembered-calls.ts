@@ -1,12 +1,12 @@
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
-/** Max calls within a sliding window. */
+/** A limit on the calls within a sliding window. */
 export type CallLimit = Readonly<{
   /** Counts a call and returns 0, or returns the seconds until the next call is allowed. */
   acquire: () => number;
 }>;
 
-/** Creates a sliding window. `monotonicMs` is a clock unaffected by changes of the time of day. */
+/** Creates a sliding-window call limit. `monotonicMs` is a clock that wall-clock changes don't affect. */
 export function createCallLimit(
   { most, withinMs }: Readonly<{ most: number; withinMs: number }>,
   monotonicMs: () => number,
@@ -23,10 +23,10 @@ export function createCallLimit(
   };
 }
 
-/** Max execs remembered; a caller that made more no longer needs the oldest. */
+/** Max exec ids to remember; a caller that has created more no longer needs the oldest. */
 const execsMax = 256;
 
-/** Execs created by this proxy: only these may be started or inspected through it. */
+/** Execs created through this proxy: only these may be started or inspected through it. */
 export type KnownExecs = Readonly<{ add(id: string): void; has(id: string): boolean }>;
 
 /** Creates an empty, bounded store of exec ids. */

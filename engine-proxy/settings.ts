@@ -2,7 +2,7 @@ import { z } from "zod";
 import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
-/** Settings that most deployments set. */
+/** Settings that most deployments specify. */
 const essentials = ["engine", "listen.socketPath"];
 
 /** Settings of the engine proxy: its engine, its one container, and the allowed calls. */

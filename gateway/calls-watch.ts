@@ -10,23 +10,23 @@ import type { Traffic } from "./observe/traffic.ts";
 /** Interval between two checks. */
 const intervalMs = 2_000;
 
-/** Window over which calls are evaluated, and the longer one used when there are few calls. */
+/** Window over which calls are evaluated, and the longer window used when there are few calls. */
 const windowMs = 60_000;
 const longWindowMs = 600_000;
-/** Min calls in a window for a verdict, unless they fail. */
+/** Min calls in a window for a verdict, unless calls fail. */
 const fewCalls = 20;
-/** Number of failures, and share of the calls, from which callers notice. */
+/** Number of failures, and share of calls, at which callers notice. */
 const noticedFailures = 10;
 const noticedShare = 0.05;
-/** Failure share below which the condition recovers; in between, it keeps its status. */
+/** Failure share below which the condition recovers; between the two shares, the condition keeps its status. */
 const settledShare = 0.01;
-/** Max methods listed in a message, those with the most failures first. */
+/** Max methods listed in a message, starting with those that fail most. */
 const namedMethods = 3;
 
 export type CallsWatchDependencies = Readonly<{
   /** Returns the calls since the start. */
   traffic: () => Promise<Traffic>;
-  /** Returns whether the gateway serves and its node responds: if not, other conditions report that, and calls are rejected. */
+  /** Returns whether the gateway serves and its node responds. If not, calls are rejected, and other conditions report the reason. */
   isServing: () => boolean;
   board: Pick<ConditionBoard, "get" | "set">;
   clock: Clock;
@@ -37,9 +37,9 @@ export type CallsWatchDependencies = Readonly<{
 const watchedLook: WatchedCheck = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
 
 /**
- * Sets `CallsSucceeding` from the outcomes of the calls of the last minute, or of the last ten minutes if there were few; stops on the
- * signal. While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless it blames a node that
- * is now away.
+ * Sets `CallsSucceeding` from the outcomes of calls in the last minute, or in the last ten minutes if there were few; stops on the signal.
+ * While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless it blames a node that is now
+ * away.
  */
 export async function watchCalls(
   { traffic, isServing, board, clock, log, signal }: CallsWatchDependencies,
@@ -83,11 +83,11 @@ const notJudged: ConditionReport<"CallsSucceeding"> = {
 };
 
 /**
- * Derives from the calls of a window whether callers get responses. The node's health checks may succeed while its reads fail, and a
+ * Derives from the calls in a window whether callers get responses. The node's health checks may succeed while its reads fail, and a
  * serving gateway may be out of capacity: no other condition shows either.
  *
  * @param before the condition's status at the last check: it changes only for a reason, not because callers are idle.
- * @returns undefined if there were too few calls so far for a verdict.
+ * @returns undefined if there have been too few calls for a verdict.
  */
 export function deriveCallsCondition(
   recent: RecentCalls,

@@ -1,7 +1,7 @@
 /** JSON-RPC error; `data`, if present, is JSON text. */
 export type RpcError = Readonly<{ code: number; message: string; data?: string }>;
 
-/** Codes of JSON-RPC 2.0 (section 5.1), EIP-1474 (`limitExceeded`) and geth (`timeout`, `responseTooLarge`). */
+/** Codes from JSON-RPC 2.0 (section 5.1), EIP-1474 (`limitExceeded`) and geth (`timeout`, `responseTooLarge`). */
 export const rpcCodes = {
   parse: -32_700,
   invalidRequest: -32_600,
@@ -14,12 +14,12 @@ export const rpcCodes = {
   responseTooLarge: -32_003,
 } as const;
 
-/** The lowest and the highest code that JSON-RPC 2.0 reserves for the protocol and for servers. */
+/** The lowest and highest codes that JSON-RPC 2.0 reserves for the protocol and for servers. */
 export const reservedCodes = { lowest: -32_768, highest: -32_000 } as const;
 
 /**
- * The gateway's own errors. Messages are geth's where geth has one, because clients match on them. Errors that may be retried unchanged
- * contain "rate limit": clients that get one in a batch, with HTTP 200, match on it (Subsquid's and alloy's do).
+ * The gateway's own errors. Messages match geth's where geth has one, because clients match on them. Errors that may be retried unchanged
+ * contain "rate limit": clients that get such an error in a batch, with HTTP 200, match on it (Subsquid's and alloy's do).
  */
 export const rpcErrors = {
   parse: { code: rpcCodes.parse, message: "parse error" },
@@ -70,10 +70,10 @@ export const nodeFailureErrors = {
   limited: rpcErrors.nodeLimits,
 } as const satisfies Record<string, RpcError>;
 
-/** Reason why a call to the node failed; `slowReader`: the client did not read its response, and other callers needed the connection. */
+/** Reason that a call to the node failed. `slowReader`: the client did not read its response, and other callers needed the connection. */
 export type NodeFailure = keyof typeof nodeFailureErrors;
 
-/** Returns the seconds after which to retry a call that failed because there were too many; undefined for any other failure. */
+/** Returns how many seconds to wait before retrying a call that failed because there were too many calls; undefined for any other failure. */
 export function findRetryAfterSeconds(failure: NodeFailure): number | undefined {
   return failure === "queueFull" || failure === "limited" ? 1 : undefined;
 }
@@ -85,12 +85,12 @@ export const collectionErrors = {
   tooMuchHeld: rpcErrors.tooMuchHeld,
 } as const satisfies Record<string, RpcError>;
 
-/** Reason why a response could not be buffered completely: it was cut short, exceeds the limit, or memory ran short. */
+/** Reason that a response could not be buffered completely: it was cut short, it exceeds the limit, or memory ran short. */
 export type CollectionFailure = keyof typeof collectionErrors;
 
 const shownMethodLength = 100;
 
-/** Returns the error for a method that is unknown or not allowed for this caller: both look the same, so that the difference reveals nothing. */
+/** Returns the error for a method that is unknown or that this caller may not call: both cases look the same, so that the difference reveals nothing. */
 export function methodNotFound(method: string): RpcError {
   const shown = cutName(method);
   const end = shown === method ? "" : "...";
@@ -103,7 +103,7 @@ export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: nu
   return { code: rpcCodes.invalidRequest, message };
 }
 
-/** Returns the error for parameters larger than the method can need. */
+/** Returns the error for parameters larger than the method could need. */
 export function paramsTooLarge(method: string, bytes: number, limitBytes: number): RpcError {
   return invalidParams(`params too large: ${bytes} bytes, limited to ${limitBytes} bytes for ${method}`);
 }
@@ -113,7 +113,7 @@ export function invalidParams(message: string): RpcError {
   return { code: rpcCodes.invalidParams, message };
 }
 
-/** Returns the error for a subscription that the eth namespace does not have. */
+/** Returns the error for a subscription that does not exist in the eth namespace. */
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
@@ -121,7 +121,10 @@ export function unknownSubscription(name: string): RpcError {
   };
 }
 
-/** Returns the error for a block range above its cap; the message ends with an allowed range, which client libraries parse. `code` is a setting. */
+/**
+ * Returns the error for a block range above its cap. The message ends with an allowed range, which client libraries parse. The value of
+ * `code` comes from a setting.
+ */
 export function rangeTooLarge(
   code: number,
   { blocks, capBlocks, permitted }: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>,
@@ -130,7 +133,7 @@ export function rangeTooLarge(
   return { code, message };
 }
 
-/** Returns the error for a caller that has no units left for `seconds`. */
+/** Returns the error for a caller whose units are used up for `seconds`. */
 export function rateExceeded(seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
 }
@@ -146,7 +149,7 @@ export function tooManySubscriptions(limit: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `more than ${limit} subscriptions; end one first` };
 }
 
-/** Returns the error for a caller that already started `limit` of the gateway's subscriptions at the node. */
+/** Returns the error for a caller that has already started `limit` of the gateway's subscriptions to the node. */
 export function callerUpstreamSubscriptionLimit(limit: number): RpcError {
   const message = `more than ${limit} different subscriptions of one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
@@ -157,7 +160,7 @@ export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }
 
-/** Truncates a name, a binary string, to the length that is shown, and drops a multi-byte character split by the cut. */
+/** Truncates a name (a binary string) to the length shown in messages, and drops a multi-byte character split by the cut. */
 function cutName(name: string): string {
   return name.length <= shownMethodLength ? name : name.slice(0, shownMethodLength).replace(/[\x80-\xff]+$/, "");
 }

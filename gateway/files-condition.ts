@@ -1,7 +1,7 @@
 import type { FileInForce } from "#daemon/files/files-in-force.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
-/** Derives whether the content of the watched files is active; undefined if there is no such file. */
+/** Derives the condition for whether the content of the watched files is active; returns undefined if there are no such files. */
 export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";

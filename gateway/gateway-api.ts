@@ -2,7 +2,7 @@ import { operationsApi } from "#daemon/http/operations-api.ts";
 import type { Api } from "#daemon/http/open-api.ts";
 import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 
-/** API of a standalone gateway's operations listener. Its RPC describes itself through `rpc.discover`. */
+/** API of a standalone gateway's operations listener. The gateway's RPC describes itself through `rpc.discover`. */
 export const gatewayApi: Api = {
   title: "Gatehouse gateway",
   description:

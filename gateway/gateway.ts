@@ -31,45 +31,45 @@ import { createNodeBatches } from "./upstream/node-batches.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
-/** What a gateway gets from its process: log and metrics, the node behind it, and the files and connections shared with other parts. */
+/** Dependencies that a process provides to its gateway: log and metrics, the node behind it, and the files and connections shared with other parts. */
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway, and what is known of it, read on each call. */
+  /** The node behind the gateway, and what is known about it. Evaluated on each call. */
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;
-    /** Max calls in one batch that the node accepts, if its family is known to set a limit. */
+    /** Max calls that the node accepts in one batch, if its family is known to set a limit. */
     batchCallsMax?: number | undefined;
     fitness: () => NodeFitness;
-    /** Called when the node's WebSocket opens or reopens: it may be another node. */
+    /** Called when the node's WebSocket opens or reopens: the node behind it may be a different one. */
     linkOpened: () => void;
   }>;
   settingNames: SettingNames;
-  /** Receives the hot-reloaded files. */
+  /** Records the state of the hot-reloaded files. */
   files: FilesLoaded;
   /** The process's connection budget. */
   connections: ConnectionBudget;
-  /** Waits during a stop while clients close their connections; absent: the machine's timer. */
+  /** Waits during a stop while clients close their connections; defaults to the system timer. */
   pause?: Pause;
 }>;
 
-/** URLs of the running listeners, by name: `public`, `private`, `internal`. */
+/** URLs of the running listeners, keyed by `public`, `private` and `internal`. */
 export type GatewayUrls = Readonly<Record<string, string>>;
 
-/** A running gateway. Disposing of it lets in-flight calls finish and closes WebSockets with 1001. */
+/** A running gateway. Disposing of it lets in-flight calls finish and closes WebSockets with code 1001. */
 export type Gateway = AsyncDisposable &
   Readonly<{
     urls: GatewayUrls;
     readiness: () => ReadinessCheck;
     traffic: () => Promise<Traffic>;
-    /** Discards what the node reported and closes all subscriptions, because the node is on another chain. */
+    /** Discards everything the node reported and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 
 const now = () => performance.now();
 
-/** Max reads sent to a node in one batch if neither the settings nor its family set a number. */
+/** Max reads sent to a node in one batch if neither the settings nor the node's family specify a number. */
 const usualBatchItems = 100;
 
 /**

@@ -27,7 +27,7 @@ import type { GatewaySettings } from "./settings/gateway.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
-/** Max body size that the operations listener accepts; none of its routes needs a body. */
+/** Max body size that the operations listener accepts, in bytes; none of its routes needs a body. */
 const bodyLimitBytes = 1_024;
 
 /** Interval between gateway readiness checks; each `/readyz` request checks too. */
@@ -45,7 +45,7 @@ export type GuardedNodeDependencies = Readonly<{
   settingNames: SettingNames;
 }>;
 
-/** Lists the conditions of a guarded node that the settings enable; each is first checked soon after the start. */
+/** Lists the guarded node's conditions that the settings enable; each is first checked soon after the start. */
 export function listGuardedConditions({
   health,
   lag,
@@ -65,19 +65,19 @@ export type GuardedNode = Readonly<{
   board: ConditionBoard;
   charts: Charts;
   health: Health;
-  /** The gateway's URLs: `gateway` for the public listener, `gateway-private`, `gateway-internal`. */
+  /** The gateway's URLs: `gateway` for the public listener, `gateway-private` and `gateway-internal` for the others. */
   urls: Readonly<Record<string, string>>;
-  /** Returns the gateway's traffic since its start. */
+  /** Returns the gateway's traffic since it started. */
   traffic: () => Promise<Traffic>;
-  /** Serves `/livez`, `/readyz` and `/metrics`; the service adds its own routes and listens. */
+  /** Serves `/livez`, `/readyz` and `/metrics`. The service adds its own routes and starts listening. */
   operations: App;
-  /** The connections of the listener that serves `operations`. */
+  /** Connections to the listener that serves `operations`. */
   operatorConnections: ListenerConnections;
 }>;
 
 /**
- * Watches a node's RPC and puts the gateway in front of it: the part shared by the sidecar and `gatehouse gateway`. All of it ends with the
- * service's resources.
+ * Watches a node's RPC and puts the gateway in front of it: the part that the sidecar and `gatehouse gateway` share. Everything it starts
+ * ends with the service's resources.
  *
  * @throws {StartupError} when a gateway's port is in use or a file listed in the settings can't be used.
  */
@@ -106,18 +106,18 @@ export async function guardNode(
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
-  // Callers of a healthy node are served from the start.
+  // Ensures that callers of a healthy node are served from the start.
   await waitForLook(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
-  // Without listeners, the budget would allow no connection.
+  // Without listeners, the budget would allow no connections.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
     { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
-  // Counts only time in which this process ran: a head that aged while the process was suspended is not the node's fault.
+  // Counts only the time during which this process ran: if the head aged while the process was suspended, that is not the node's fault.
   let servedMs = health.ranMs();
   const setGatewayCondition = () => {
     const filesCondition = deriveFilesCondition(files.list());
@@ -126,7 +126,7 @@ export async function guardNode(
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = health.ranMs();
-    // Only a fit node that responds is expected to deliver a head.
+    // Only a node that is fit and responds is expected to deliver a head.
     if (readiness.ok || isNodeUnfit(fitness(), health.facts())) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
@@ -158,10 +158,10 @@ export async function guardNode(
 
 const watchedLook: WatchedCheck = { what: "The check of the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
-/** Max time that a start waits for a node that does not respond, whatever the query timeout. */
+/** Max time that startup waits for a node that does not respond, regardless of the query timeout. */
 const startWithoutLookMs = 2_000;
 
-/** Waits until the node was checked or a query's timeout elapsed: calls are rejected until its chain is known. */
+/** Waits until the node has been checked or a query has timed out: calls are rejected until the node's chain is known. */
 async function waitForLook(
   { looked }: Pick<Health, "looked">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
@@ -171,7 +171,7 @@ async function waitForLook(
   await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
 }
 
-/** Makes the gateway disown its node each time the node is found on another chain. */
+/** Makes the gateway disown its node whenever the node is found to be on another chain. */
 function createDisowner({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
   let wasElsewhere = false;
   return () => {
@@ -187,15 +187,15 @@ function nameListeners(urls: GatewayUrls): Record<string, string> {
   );
 }
 
-/** Returns whether it is the node's fault if the gateway does not serve. */
+/** Returns whether the node is at fault if the gateway does not serve. */
 function isNodeUnfit(fitness: NodeFitness, facts: NodeInfo): boolean {
   return fitness !== "fit" || !isAnswering(facts);
 }
 
 /**
- * Derives whether the gateway serves. While its node is unfit it does not, but the fault is the node's, which its own conditions report:
- * the gateway's status is then unknown. It is also unknown at the start and just after the node went away, until it is clear which of the
- * two is at fault (`isLate`).
+ * Derives whether the gateway serves. While the node is unfit, the gateway does not serve, but the node's own conditions report that fault,
+ * so the gateway's status is unknown. The status is also unknown at startup and just after the node went away, until it is clear whether
+ * the node or the gateway is at fault (`isLate`).
  */
 function deriveGatewayCondition(
   { ok, message }: ReadinessCheck,
@@ -219,16 +219,19 @@ function deriveGatewayCondition(
   };
 }
 
-/** How long the RPC must be silent before it counts as down, and the head unknown before the gateway is blamed: one slow response is no outage. */
+/**
+ * How long the RPC must be silent before it counts as down, and how long the head must be unknown before the gateway is blamed: one slow
+ * response is no outage.
+ */
 const silentForMs = 3_000;
 
-/** Options of the fitness check: whether the node is compared with references. */
+/** Options for the fitness check: whether the node is compared with references. */
 export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
 
 /**
- * Decides from the node's watches whether the gateway may query it. A node that has not reported its chain may be on another one, which no
- * transaction may reach; anything else that is still unknown counts in its favor. Without references, there is no better knowledge of the
- * chain than the node's own, so it never counts as behind.
+ * Decides from the node's watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
+ * which no transaction may reach; anything else that is still unknown counts in the node's favor. Without references, the node itself is
+ * the best source on the chain's head, so it never counts as behind.
  */
 export function judgeNodeFitness(
   { hasReferences }: NodeFitnessOptions,

@@ -13,7 +13,7 @@ import { createPageState, watchPageState } from "./page/page-state.ts";
 import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
 
-/** The gateway in front of any EVM node: watches and guards its RPC, and touches nothing else of the node. */
+/** The gateway in front of any EVM node: watches and guards the node's RPC, and touches nothing else of the node. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
 
 /** Figures that only a sidecar has. */

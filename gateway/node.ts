@@ -19,20 +19,20 @@ export type NodeDependencies = Readonly<{
   policy: PolicySource;
   /** Called when the node's WebSocket opens or reopens. */
   linkOpened: () => void;
-  /** Called when a gap in the node's WebSocket is over: subscribers were sent what they missed, or were closed. */
+  /** Called when a gap in the node's WebSocket connection is over: subscribers were either sent what they missed or closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
   now: () => number;
   turns: SharedTurns;
 }>;
 
-/** The gateway's connection to the node: calls over HTTP, subscriptions over one WebSocket, and tracking of its head. */
+/** The gateway's connection to the node: calls over HTTP, subscriptions over a single WebSocket, and head tracking. */
 export type Node = Disposable &
   Readonly<{
     pool: NodePool;
     hub: SubscriptionHub;
     isLinked: () => boolean;
-    /** Discards what the node reported and closes all subscriptions, because the node is on another chain. */
+    /** Discards everything the node reported and closes all subscriptions, because the node is on another chain. */
     disown: () => void;
   }>;
 
@@ -61,7 +61,7 @@ export function startNode(
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
   const events = {
     opened: () => {
-      // It may be another node, or the same node with another chain. While it was away, constants were still served.
+      // It may be another node, or the same node on another chain. While it was away, constants were still served.
       cache.clear();
       linkOpened();
       hub.opened();

@@ -6,7 +6,7 @@ import { createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
 import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 
-/** Basis of every decision of the gateway. Replaced as a whole when settings change; a call keeps the policy it started with. */
+/** Basis for every decision that the gateway makes. Replaced as a whole when settings change; a call keeps the policy that it started with. */
 export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; tiers: ReadonlyMap<string, Tier> }>;
 
 /** Returns the active policy; read it once per call. */
@@ -21,13 +21,13 @@ export function createPolicy(settings: PolicySettings): Policy {
   };
 }
 
-/** Returns the max blocks that one eth_getLogs of a tier may cover (specification, Limits). */
+/** Returns the max blocks that one eth_getLogs call in this tier may cover (specification, Limits). */
 export function findLogsCap({ settings }: Policy, tier: Tier): number {
   if (!settings.rateLimit.enabled) return settings.ranges.logsFallbackBlocks;
   return tier.logsBlocks ?? settings.ranges.logsBlocks;
 }
 
-/** Returns the max blocks that one trace_filter of a tier may cover (specification, Limits). */
+/** Returns the max blocks that one trace_filter call in this tier may cover (specification, Limits). */
 export function findTraceCap({ settings }: Policy, tier: Tier): number {
   return tier.traceBlocks ?? settings.ranges.traceBlocks;
 }
@@ -35,7 +35,7 @@ export function findTraceCap({ settings }: Policy, tier: Tier): number {
 /** The policy, hot-reloaded while the gateway runs. */
 export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
 
-/** The policy's settings, the file that changes them, and the tiers that listeners apply to all their callers. */
+/** The policy's settings, the file that changes them, and the tiers that listeners assign to all their callers. */
 export type LivePolicySettings = PolicySettings &
   Readonly<{
     policyPath?: string | undefined;
@@ -43,13 +43,13 @@ export type LivePolicySettings = PolicySettings &
     internal: Readonly<{ enabled: boolean; tier: string }>;
   }>;
 
-/** Any of the policy's sections. Keys omitted in a section get their default, sections omitted in the file come from the settings. */
+/** Any of the policy's sections. Keys omitted in a section get their defaults; sections omitted in the file come from the settings. */
 const fileSchema = z.strictObject(policyShape).partial();
 
 /**
  * Starts the policy from the settings and from the hot-reloaded file, if there is one.
  *
- * @throws {StartupError} when the file can't be used at the start, or a listener refers to an unknown tier.
+ * @throws {StartupError} when the file can't be used at startup, or a listener refers to an unknown tier.
  */
 export function startLivePolicy(
   settings: LivePolicySettings,
@@ -93,7 +93,7 @@ export function startLivePolicy(
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** Describes the unknown tier that a listener refers to; undefined if there is none. */
+/** Describes the unknown tier that a listener refers to; returns undefined if there is none. */
 function findMissingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
     const { enabled, tier } = settings[listener];

@@ -13,10 +13,10 @@ const nodeSection = section({
   chainId: chainId.describe("Chain ID that the node must report"),
 });
 
-/** Settings that most deployments set. */
+/** Settings that most deployments specify. */
 const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
 
-/** All settings of a standalone gateway (without a sidecar). Those that also exist in a sidecar are in `settings/gateway.ts`. */
+/** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/gateway.ts`. */
 export const gatewaySettings = defineSettings(
   "gateway",
   essentials,

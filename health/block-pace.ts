@@ -1,25 +1,26 @@
-/** Pace of the blocks that arrived while the node was watched; a plain value, replaced at each successful check. */
+/** Pace of the blocks that arrived while the node was being watched. A plain value, replaced at each successful check. */
 export type BlockPace = Readonly<{
   /** Monotonic time of the last successful check. */
   atMs: number;
   /** How long checks have succeeded without a gap. */
   watchedForMs: number;
-  /** How long blocks arrived without a long pause, up to the last one. Time in which the node was away counts neither way. */
+  /** How long blocks arrived without a long pause, up to the last block. Time during which the node was away counts neither for nor against this. */
   steadyForMs: number;
   /** Whether the node was away since the last block arrived. */
   wasAway: boolean;
 }>;
 
 /**
- * Whether a chain without new blocks is idle or in trouble. `steady`: blocks arrived for at least the time that they may be missing, and
- * none was late; `irregular`: it was watched for that long, and they did not; `unknown`: it has not been watched for that long.
+ * Whether a chain without new blocks is idle or in trouble. `steady`: for at least as long as blocks may be missing, blocks arrived and
+ * none was late; `irregular`: the chain was watched for that long, but blocks did not arrive steadily; `unknown`: the chain has not been
+ * watched for that long.
  */
 export type BlockRhythm = "steady" | "irregular" | "unknown";
 
-/** One successful check: whether the check before it failed, and, if there is a new block, how long the previous one had been the latest. */
+/** One successful check: whether the previous check failed and, if there is a new block, how long the previous block had been the latest. */
 export type PaceCheck = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
 
-/** Counts a successful check; a pause longer than `staleAfterMs` while the node responds ends a steady period. Pure. */
+/** Counts a successful check. A pause longer than `staleAfterMs` while the node responds ends a steady period. Pure function. */
 export function advancePace(
   before: BlockPace | undefined,
   { nowMs, wasAway, pauseMs }: PaceCheck,

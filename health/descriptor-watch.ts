@@ -12,7 +12,7 @@ const watchedLook: WatchedCheck = {
   types: ["ConnectionsAvailable"],
 };
 
-/** Reports whether the process has file descriptors and connections left, until it is disposed of. */
+/** Reports whether the process has file descriptors and connections left, until disposed of. */
 export function watchDescriptors(
   state: () => ConnectionState,
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
@@ -32,14 +32,14 @@ export function watchDescriptors(
 /** How long a shortage is reported after the last connection was rejected or closed because the limit was reached. */
 const shortForMs = 30_000;
 
-/** Share of the limit from which descriptors are short, whatever uses them. */
+/** Share of the limit at which descriptors count as short, whatever uses them. */
 const shortShare = 0.95;
 
-/** Advice about a limit that is too low; where to set the limit depends on what starts the process. */
+/** Advice on a limit that is too low; where to set the limit depends on what starts the process. */
 const raise =
   "raise the limit of open files (ulimit -n, LimitNOFILE= in systemd, --ulimit nofile in Docker) and restart this process";
 
-/** Advice for a limit derived from memory: a quarter of it at 40 KiB per connection, or a third of the heap at 20 KiB. */
+/** Advice on a limit derived from memory: a quarter of the memory at 40 KiB per connection, or a third of the heap at 20 KiB. */
 const moreMemory =
   "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set";
 

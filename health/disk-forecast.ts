@@ -1,19 +1,19 @@
-/** Used bytes of a disk at a time (wall clock). */
+/** Used bytes of a disk at a point in time (wall clock). */
 export type DiskUse = Readonly<{ atMs: number; usedBytes: number }>;
 
-/** Measured uses of one path's disk, oldest first; retained across restarts of the sidecar. */
+/** Measurements of the disk that contains one path, oldest first; retained across restarts of the sidecar. */
 export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUse[] }>;
 
-/** Time until a disk is full, and the measured period that this is based on. */
+/** Time until a disk is full, and the measured period on which the forecast is based. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
 
-/** A day, one value per ten minutes. */
+/** One day, with one value per ten minutes. */
 const keptMs = 86_400_000;
 const usesEveryMs = 600_000;
 
 /**
- * Adds the current measurement. Drops values less than ten minutes apart, older than a day, of another path, or with future timestamps (the
- * clock was set back). Pure.
+ * Adds the current measurement. Drops values that are less than ten minutes apart, older than a day, for another path, or timestamped in
+ * the future (if the clock was set back). Pure function.
  */
 export function rememberDiskUse(before: DiskHistory | undefined, path: string, now: DiskUse): DiskHistory {
   const uses = (before?.path === path ? before.uses : []).filter(
@@ -24,8 +24,9 @@ export function rememberDiskUse(before: DiskHistory | undefined, path: string, n
 }
 
 /**
- * Predicts when a disk will be full from the slope of its measurements (least squares, like PromQL's `predict_linear`). Undefined if it is
- * not filling, or has not been measured for `minimumSeconds` yet: the slope of a few minutes means nothing. Pure.
+ * Predicts when a disk will be full from the slope of its measurements (least squares, like PromQL's `predict_linear`). Returns undefined
+ * if the disk is not filling up, or has not been measured for `minimumSeconds` yet: the slope over a few minutes means nothing. Pure
+ * function.
  */
 export function forecastDisk(
   { uses }: DiskHistory,

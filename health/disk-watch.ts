@@ -10,11 +10,11 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
-/** Limits of the disk, and how long it has to be measured before there is a forecast. */
+/** Limits for the disk, and how long it must be measured before there is a forecast. */
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
     forecastAfterSeconds: number;
-    /** Timeout for a response of the disk's file system. */
+    /** Timeout for a response from the disk's file system. */
     fileTimeoutMs: number;
     signal: AbortSignal;
   }>;
@@ -22,7 +22,7 @@ export type DiskWatchOptions = DiskLimits &
 export type DiskWatchDependencies = Readonly<{
   /** The data directory; undefined until known. */
   dataPath: () => string | undefined;
-  /** Measured uses of the disk, retained across restarts of the sidecar. */
+  /** Measurements of the disk, retained across restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
   /** Called after each successful check. */
@@ -39,7 +39,7 @@ const unknownPathMs = 250;
 
 const watchedLook: WatchedCheck = { what: "The check of the disk of the node's data", types: ["DiskSpaceSufficient"] };
 
-/** Watches the disk with the node's data. Settles when the watch has ended. */
+/** Watches the disk that holds the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, board, log } = dependencies;
   const metrics = createDiskMetrics(dependencies.metrics);
@@ -111,18 +111,18 @@ async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskC
   }
 }
 
-/** One check of a path's disk. */
+/** One check of the disk that contains a path. */
 export type DiskCheck = DiskSpace & Readonly<{ path: string }>;
 
 /** Limits within which a disk has enough space. */
 type DiskLimits = Readonly<{
-  /** Min free share of the disk, of bytes and of files. */
+  /** Min free share of the disk, applied to both bytes and files. */
   freeRatio: number;
-  /** A forecast to be full sooner than this is a fault; 0: forecasts are never a fault. */
+  /** A forecast that the disk will be full sooner than this is a fault; 0: forecasts are never a fault. */
   fullWithinSeconds: number;
 }>;
 
-/** Derives whether a disk has space, now and according to its slope. Pure. */
+/** Derives whether a disk has enough space, both now and according to the forecast. Pure function. */
 export function deriveDiskCondition(
   { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskCheck,
   forecast: DiskForecast | undefined,

@@ -3,24 +3,24 @@ import type { Clock } from "#daemon/clock.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
-/** Interval between two ticks; how late a tick comes is the delay. Ten per second cost an idle process nothing measurable. */
+/** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
 const tickMs = 100;
-/** Length of the window considered. */
+/** Length of the window that is evaluated. */
 const windowMs = 10_000;
-/** A single delay, and a share of the window, from which callers notice. */
+/** A single delay, and a share of the window, at which callers notice. */
 const longMs = 1_000;
 const delayedShare = 0.2;
 
 /** Monitor of the process's own event loop. */
 export type EventLoopWatch = Disposable &
   Readonly<{
-    /** Total lateness of the loop since the monitor started, including a delay in progress; only grows. */
+    /** Total lateness of the loop since the monitor started, including a delay in progress; never decreases. */
     lateMs: () => number;
   }>;
 
 /**
- * Monitors how late this process's event loop runs, and reports it on the board: a slow response is then due to the gateway and not to the
- * node. Counts `gatehouse_event_loop_delay_seconds_total`.
+ * Monitors how late this process's event loop runs, and reports it on the board: if it runs late, a slow response is due to the gateway
+ * rather than the node. Counts `gatehouse_event_loop_delay_seconds_total`.
  */
 export function watchEventLoop({
   clock,
@@ -53,7 +53,7 @@ export function watchEventLoop({
   return { lateMs: () => totalMs + since(clock.monotonicMs()), [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Derives from the delays of the last ten seconds whether callers noticed them. */
+/** Derives from the delays in the last ten seconds whether callers noticed them. */
 function deriveCondition(delaysMs: readonly number[]): ConditionReport {
   const type = "GatewayResponsive";
   const longest = Math.max(0, ...delaysMs);

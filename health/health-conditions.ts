@@ -1,20 +1,20 @@
 import type { ConditionReport } from "#status/condition.ts";
 import { findFault, type NodeInfo, type NodeHealth } from "./node-health.ts";
 
-/** Expected chain of the node, and the time after which a block counts as missing. */
+/** The chain expected of the node, and the time after which a block counts as missing. */
 export type HealthLimits = Readonly<{ url: string; chainId: number; staleAfterMs: number }>;
 
-/** The time of a check by both clocks, in milliseconds. */
+/** The time of a check on both clocks, in milliseconds. */
 export type CheckTime = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/** Conditions of the RPC; chain and height are absent until the node has reported them. */
+/** Conditions for the RPC; those for chain and height are absent until the node has reported them. */
 export type HealthConditions = Readonly<{
   answering: ConditionReport<"RpcResponding">;
   chain: ConditionReport<"ChainIdMatches"> | undefined;
   advancing: ConditionReport<"HeightAdvancing"> | undefined;
 }>;
 
-/** Derives the state of the RPC: whether it responds, is on the expected chain, and its height advances. Pure. */
+/** Derives the state of the RPC: whether it responds, is on the expected chain, and advances in height. Pure function. */
 export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits, now: CheckTime): HealthConditions {
   return {
     answering: deriveAnswering(health, limits),
@@ -23,7 +23,7 @@ export function deriveHealthConditions(health: NodeHealth, limits: HealthLimits,
   };
 }
 
-/** Derives the same as facts, to merge over the previous ones: for anything unknown now, the last finding stays. */
+/** Derives the same state as facts, to be merged into the previous ones: anything unknown now keeps its last finding. */
 export function deriveHealthInfo(
   { answering: rpc, chain: id, advancing: height }: HealthConditions,
   before: NodeInfo,
@@ -99,7 +99,7 @@ function deriveAdvancing(
   );
 }
 
-/** A node that can't be queried is not known to have stopped or lost blocks: the RPC's condition reports the fault. */
+/** If a node can't be queried, it is not known whether it has stopped or lost blocks: the condition for the RPC reports the fault. */
 function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"HeightAdvancing"> {
   const isKnown = height !== undefined && answeredAtMs !== undefined;
   const before = isKnown ? `; it was ${height} at ${new Date(answeredAtMs).toISOString()}` : "";
@@ -108,8 +108,8 @@ function withoutAnswer({ height, answeredAtMs }: NodeHealth): ConditionReport<"H
 }
 
 /**
- * Explains why no block arrives. If there are references, they show whether one is missing. Without them the node is the only source: its
- * calls are served, and a chain that was steady is reported as stopped.
+ * Explains why no block arrives. If there are references, they show whether a block is missing. Without references, the node is the only
+ * source: its calls are served, and a chain that was steady is reported as stopped.
  */
 function withoutBlocks(
   { height = 0, reference, rhythm }: NodeHealth,

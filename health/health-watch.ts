@@ -27,36 +27,36 @@ export type HealthWatchOptions = Readonly<{
   intervalMs: number;
   timeoutMs: number;
   staleAfterMs: number;
-  /** Whether the node's height is compared with references, whose result is then passed to `compared`. */
+  /** Whether the node's height is compared with references; if so, the result of the comparison is passed to `compared`. */
   hasReferences: boolean;
   /** Whether a refused connection means that the node's process has exited. */
   refusalMeansEnd: boolean;
   signal: AbortSignal;
 }>;
 
-/** The watch of the node's RPC. */
+/** Watch on the node's RPC. */
 export type HealthWatch = Readonly<{
-  /** Returns the known state; never waits. */
+  /** Returns the known state without waiting. */
   current: () => NodeHealth;
-  /** Returns the findings of all watches of the node's interfaces, for decisions. */
+  /** Returns the findings of all watches on the node's interfaces, for use in decisions. */
   facts: () => NodeInfo;
   /** Runs one check now, in addition to the regular ones. */
   look: (signal: AbortSignal) => Promise<NodeHealth>;
-  /** Receives the references' last response. */
+  /** Receives the result of the last check of the references. */
   compared: (reference: ReferenceCheck) => void;
-  /** Monotonic time excluding that in which this process was suspended: only in the remaining time could it have seen the node respond. */
+  /** Returns monotonic time excluding periods in which this process was suspended: only outside these could it have seen the node respond. */
   ranMs: () => number;
-  /** Resolves when the RPC was queried for the first time, whatever the result. */
+  /** Resolves once the RPC has been queried for the first time, whatever the result. */
   looked: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
 
-/** Share of a query's timeout from which a late event loop may be why it failed, and max queries per check. */
+/** Share of a query's timeout at which a late event loop may be the reason that the query failed, and max queries per check. */
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
-/** Number of checks after which client and sync state are queried again; height and chain id are queried at each. */
+/** Number of checks after which client version and sync state are queried again; height and chain id are queried at every check. */
 const looksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
@@ -66,7 +66,7 @@ type HealthWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: HealthMetrics;
   heights: Series;
-  /** Facts recorded by all watches of the node's interfaces. */
+  /** Facts recorded by all watches on the node's interfaces. */
   facts: ObservedNode;
   eventLoop: EventLoopWatch;
 }>;
@@ -76,7 +76,7 @@ const watchedLook: WatchedCheck = {
   types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
 };
 
-/** Queries the node's height at an interval, records what the responses show, and sets the board's conditions. */
+/** Queries the node's height at an interval, records what the responses show, and sets the conditions on the board. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
   let health: NodeHealth = options.hasReferences
@@ -96,8 +96,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
       const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
-      // A restart, or a replacement of the node, may go unnoticed between two checks; the chain decides whether the gateway queries the
-      // node at all, and the version determines what is written: a node that reports its version is queried for it each time.
+      // A restart or a replacement of the node may go unnoticed between two checks. The chain decides whether the gateway queries the node
+      // at all, and the version determines what is written, so both are queried every time (the version only from a node that reports it).
       const { binaryVersion } = health;
       const [chainId, version] = await Promise.all([
         readChainId(rpc, options.url, signal),
@@ -107,7 +107,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const resting = health.answers === 0 ? await readRestingHeight(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
-      // On another chain than before: it may have changed between the two queries.
+      // The node is on a different chain than before: it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
       const answered = countResponse(before, { height: last, latencyMs, nowMs }, options);
@@ -153,7 +153,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
   };
 }
 
-/** Creates a function that returns the state for the node's present chain. Heights of the expected chain are retained while the node is on another. */
+/** Creates a function that returns the state for the node's current chain. Heights on the expected chain are retained while the node is on another chain. */
 function createChainFollower(
   options: Pick<HealthWatchOptions, "chainId">,
 ): (health: NodeHealth, chainId: number, nowMs: number) => NodeHealth {
@@ -181,7 +181,7 @@ function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions
   return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
 }
 
-/** Retries a query that failed while this process was suspended for a good part of its timeout: this process may be at fault. */
+/** Retries a query that failed while this process was suspended for a good part of the query's timeout: this process may be at fault. */
 async function repeatIfStalled(
   query: () => Promise<NodeHealth>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
@@ -195,7 +195,7 @@ async function repeatIfStalled(
   }
 }
 
-/** While this process was suspended no block could be seen, and a response that is read only now may be as old: the height's age excludes that time. */
+/** While this process was suspended, it could not see any block, and a response read only now may be equally old: the height's age excludes that time. */
 function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: NodeHealth) => NodeHealth {
   let seenLateMs = eventLoop.lateMs();
   return (found) => {

@@ -16,7 +16,7 @@ import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
 import { watchWebSocket } from "./web-socket-watch.ts";
 
-/** The watches of the node's interfaces: HTTP, WebSocket, and the comparison of its height with its references. */
+/** The watches on the node's interfaces: HTTP, WebSocket, and the comparison of the node's height with its references. */
 export type Health = AsyncDisposable & HealthWatch;
 
 export type HealthDependencies = Readonly<{
@@ -80,13 +80,13 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
   };
 }
 
-/** Drivers whose node is reached at its own address, also from another host or container. */
+/** Drivers whose node is reached at its own address, including from another host or container. */
 const ownAddress: ReadonlySet<string> = new Set(["ops", "compose", "docker"]);
 
 /**
- * Returns whether a refused connection shows that nothing listens on the node's port, so that its process has exited. A Kubernetes Service
- * also refuses connections while no pod behind it is ready, and a load balancer while it has no backend; the processes behind them may
- * still run.
+ * Returns whether a refused connection shows that nothing listens on the node's port and therefore that the node's process has exited. A
+ * Kubernetes Service also refuses connections while no pod behind it is ready, as does a load balancer that has no backend; the processes
+ * behind them may still be running.
  */
 export function isRejectionFinal(httpUrl: string, driver: string | undefined): boolean {
   const host = new URL(httpUrl).hostname.replace(/^\[|\]$/g, "");

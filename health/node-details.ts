@@ -14,17 +14,17 @@ export async function readVersion(
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
-/** Returns the number of the node's latest block. Throws {@link RpcFailure} if it does not respond. */
+/** Returns the number of the node's latest block. Throws {@link RpcFailure} if the node does not respond. */
 export async function readHeight(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_blockNumber", [], signal), "eth_blockNumber", url);
 }
 
-/** Returns the id of the node's chain. Throws {@link RpcFailure} if it does not respond. */
+/** Returns the id of the node's chain. Throws {@link RpcFailure} if the node does not respond. */
 export async function readChainId(rpc: RpcClient, url: string, signal: AbortSignal): Promise<number> {
   return parseQuantity(await rpc("eth_chainId", [], signal), "eth_chainId", url);
 }
 
-/** Returns the node's client version and sync state, each only if the node responds. */
+/** Returns the node's client version and sync state; each is present only if the node responds to the query for it. */
 export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
   const clientVersion = await readIfServed(rpc("web3_clientVersion", [], signal));
   const syncing = await readIfServed(rpc("eth_syncing", [], signal));
@@ -41,13 +41,13 @@ const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
 
-/** Returns a block's own timestamp, in milliseconds since 1970; undefined if the response is not a block. */
+/** Returns a block's own timestamp, in milliseconds since 1970; returns undefined if the response is not a block. */
 function readBlockTimeMs(answer: unknown): number | undefined {
   const parsed = timedBlock.safeParse(answer);
   return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
 }
 
-/** Returns the height if its block's own timestamp is so old that the chain is idle. */
+/** Returns the height if its block's own timestamp is old enough to mean that the chain is idle. */
 export async function readRestingHeight(
   height: number,
   {
@@ -68,8 +68,8 @@ function readBinaryVersion(answer: unknown): string | undefined {
 }
 
 /**
- * Calls a method that a node may lack, may not serve at this endpoint, or may serve later than others: without a usable response the value
- * is unknown, but the node still counts as responding.
+ * Calls a method that a node may lack, may not serve on this endpoint, or may start serving later than others. Without a usable response,
+ * the value is unknown, but the node still counts as responding.
  */
 async function readIfServed(answer: Promise<unknown>): Promise<unknown> {
   try {

@@ -3,18 +3,18 @@ import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm } from "./bl
 import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
-/** Reason why a check got no response. */
+/** Reason that a check got no response. */
 export type RpcCheckFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
-  /** Whether the port was seen closed, which never happens while the node runs. */
+  /** Whether the port was found to be closed, which never happens while the node runs. */
   isPortClosed?: boolean;
 }>;
 
-/** A version reported by the node, and whether it was reported since the node last started to respond: it may have been replaced meanwhile. */
+/** A version reported by the node, and whether it was reported after the node last started to respond: if not, the node may have been replaced since. */
 export type ReportedVersion = Readonly<{ text: string; isCurrent: boolean }>;
 
-/** Known state of the node's RPC; a plain value, replaced at each check. */
+/** Known state of the node's RPC. A plain value, replaced at each check. */
 export type NodeHealth = Readonly<{
   /** Last reported height. */
   height?: number;
@@ -22,14 +22,14 @@ export type NodeHealth = Readonly<{
   heightSinceMs?: number;
   /** Highest height ever reported. */
   highest?: number;
-  /** Monotonic time since when the height has been below the highest. */
+  /** Monotonic time from which the height has been below the highest. */
   lowerSinceMs?: number;
   pace?: BlockPace;
   /** Rhythm of the chain, derived from its pace. */
   rhythm?: BlockRhythm;
   /** Height at the first check, if its block's own timestamp was then so old that the chain was idle before the watch started. */
   restingAt?: number;
-  /** Last response of the references; absent while none are configured. */
+  /** Last check of the references; absent if none are configured. */
   reference?: ReferenceCheck;
   /** Latency of the last response. */
   latencyMs?: number;
@@ -37,15 +37,15 @@ export type NodeHealth = Readonly<{
   failure?: RpcCheckFailure;
   chainId?: number;
   clientVersion?: string;
-  /** `binaryVersion` of `debug_protocolVersion`; absent if the node has never reported it. */
+  /** `binaryVersion` from `debug_protocolVersion`; absent if the node has never reported it. */
   binaryVersion?: ReportedVersion;
-  /** Result of eth_syncing: false, or an object with the node's progress. */
+  /** Result of eth_syncing: false, or an object that describes the node's progress. */
   syncing?: unknown;
   /** Wall time of the last successful check. */
   answeredAtMs?: number;
   /** Monotonic time of the last successful check. */
   answeredMs?: number;
-  /** Monotonic time of the last successful check before the port was seen closed: a process that has responded since started after that. */
+  /** Monotonic time of the last successful check before the port was found to be closed: if a process has responded since, it started after that time. */
   startedAfterMs?: number;
   /** Number of successful checks. */
   answers: number;
@@ -56,7 +56,7 @@ export type ReferenceCheck = Readonly<{ height: number | undefined; requestedAtM
 
 /** Rules for evaluating a successful check. */
 export type CheckRules = Readonly<{
-  /** Time after which a block counts as missing, and a lower height than before is accepted as real. */
+  /** Time after which a block counts as missing, and after which a lower height is accepted as real. */
   staleAfterMs: number;
 }>;
 
@@ -76,7 +76,7 @@ export function countResponse(
   const pace = advancePace(before.pace, { nowMs, wasAway: failure !== undefined, pauseMs }, rules.staleAfterMs);
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
-  // References show how far behind the node is: a node with older data catches up for hours, and has lost nothing more meanwhile.
+  // References show how far behind the node is: a node with older data catches up for hours, and has not lost anything more in that time.
   const isUnjudged = before.reference !== undefined && before.reference.height === undefined;
   const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > rules.staleAfterMs;
   return {
@@ -93,7 +93,10 @@ export function countResponse(
   };
 }
 
-/** Replaces the heights known of one chain by those of another: those in `known`, or none. The time in between counts as time in which the node was away. */
+/**
+ * Replaces the known heights on one chain with those on another: the ones in `known`, or none. The time in between counts as time during
+ * which the node was away.
+ */
 export function changeChain(before: NodeHealth, known: NodeHealth | undefined, nowMs: number): NodeHealth {
   const {
     height: _height,
@@ -109,7 +112,7 @@ export function changeChain(before: NodeHealth, known: NodeHealth | undefined, n
   return { ...known, ...rest, ...(pace && { pace }) };
 }
 
-/** Counts a failed check; the known state stays, so that "since" continues. */
+/** Counts a failed check. The known state is kept, so that "since" times continue. */
 export function countFailure(before: NodeHealth, failure: RpcCheckFailure): NodeHealth {
   const { binaryVersion, answeredMs } = before;
   const isClosed = failure.isPortClosed === true && answeredMs !== undefined;
@@ -127,39 +130,39 @@ export function hasBeenPolled({ answers, failure }: NodeHealth): boolean {
   return answers > 0 || failure !== undefined;
 }
 
-/** Returns whether the chain has no new block that the node could report, according to the references or, without any, to the earlier pace of blocks. */
+/** Returns whether the chain has no new block that the node could report, according to the references or, if there are none, to the previous pace of blocks. */
 export function isAtRest({ reference, rhythm, restingAt, height = 0 }: NodeHealth): boolean {
   if (reference !== undefined) return reference.height !== undefined && reference.height <= height;
   return rhythm === "irregular" || (rhythm !== "steady" && restingAt === height);
 }
 
-/** Conditions set by the watches of the node's interfaces. */
+/** Conditions set by the watches on the node's interfaces. */
 type WatchedSide = "RpcResponding" | "HeightAdvancing" | "NodeSynced" | "WebSocketResponding";
 
-/** A fault of the node: one word for machines, one sentence for humans. */
+/** A fault in the node: one word for machines, one sentence for humans. */
 export type NodeFault = Readonly<{ reason: ReasonOf<WatchedSide, "False">; message: string }>;
 
-/** A node that is behind its references, and by how many blocks. */
+/** How far a node is behind its references, in blocks, as a fault. */
 export type Lag = NodeFault & Readonly<{ blocks: number }>;
 
 /**
- * Findings of the watches of the node's interfaces at their last checks; a watch is absent until its first check. Decisions use these; the
- * conditions report the same to humans.
+ * Findings of the watches on the node's interfaces at their last checks; the finding of a watch is absent until its first check. Decisions
+ * use these; the conditions report the same to humans.
  */
 export type NodeInfo = Readonly<{
-  /** Whether the RPC responds, and since when it does or does not, even if the fault's reason changes meanwhile (monotonic). */
+  /** Whether the RPC responds, and since when this has been the case (monotonic). The time does not change if only the reason of the fault changes. */
   rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
   chain?: "expected" | "another";
   height?: "advancing" | "idle" | "quiet" | NodeFault;
-  /** The height compared with that of the references; `unknown` if they returned none. */
+  /** The height compared with that of the references; `unknown` if the references returned none. */
   lag?: "current" | "unknown" | Lag;
   webSocket?: "answering" | NodeFault;
 }>;
 
-/** The facts of one node, replaced by its watches. */
+/** The facts about one node, replaced by its watches. */
 export type ObservedNode = Observation<NodeInfo>;
 
-/** Returns the fault reported by a condition; undefined if it reports none. */
+/** Returns the fault that a condition reports; undefined if it reports none. */
 export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
   return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
 }
@@ -169,7 +172,7 @@ export function isAnswering({ rpc }: NodeInfo): boolean {
   return rpc !== undefined && rpc.fault === undefined;
 }
 
-/** Returns all faults of the node's interfaces, the RPC's first. A wrong chain is not a fault of the process. */
+/** Returns all faults in the node's interfaces, those of the RPC first. A wrong chain is not a fault of the process. */
 export function findFaults({ rpc, height, lag, webSocket }: NodeInfo): readonly NodeFault[] {
   return [rpc?.fault, height, lag, webSocket].filter((side) => typeof side === "object");
 }

@@ -10,7 +10,7 @@ export type ReportedNode = Readonly<{
   httpUrl: string;
 }>;
 
-/** Sources of any node's status. All data is read from state; nothing queries the node. */
+/** Sources for any node's status. All data is read from state; nothing queries the node. */
 export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
 
 /** Describes a node's RPC and its conditions for `/status`. */
@@ -28,10 +28,10 @@ export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, hea
       latencyMs,
       chainId,
       clientVersion,
-      /** Version of the running node; one from before a restart is not shown. */
+      /** Version of the running node; a version reported before a restart is not shown. */
       binaryVersion: binaryVersion?.isCurrent === true ? binaryVersion.text : undefined,
       syncing,
-      /** Whether the last check succeeded; if not, the fields above date from `answeredAt`. */
+      /** Whether the last check succeeded. If not, the fields above date from `answeredAt`. */
       answers: failure === undefined && answeredAtMs !== undefined,
       answeredAt: answeredAtMs === undefined ? undefined : new Date(answeredAtMs).toISOString(),
     },

@@ -10,7 +10,7 @@ import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type NodeHealth, type ReferenceCheck } from "./node-health.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
-/** References for comparing the node's height, and how to query them. `maxBlocks`: max lag at which the node still counts as current. */
+/** References with which the node's height is compared, and how to query them. `maxBlocks`: max lag at which the node still counts as current. */
 export type ReferenceWatchOptions = Readonly<{
   references: readonly string[];
   intervalMs: number;
@@ -33,10 +33,10 @@ export type ReferenceWatchDependencies = Readonly<{
   compared: (reference: ReferenceCheck) => void;
 }>;
 
-/** Response of one reference. */
+/** Response from one reference. */
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
-/** Outcome of a comparison: the references' median and the node's distance to it, if both are known. */
+/** Outcome of a comparison: the median of the references and the node's distance from it, if both are known. */
 type ComparedHeight = Readonly<{ condition: ConditionReport<"NodeSynced">; median?: number; lagBlocks?: number }>;
 
 const watchedLook: WatchedCheck = {
@@ -70,7 +70,7 @@ export async function watchReferences(
       );
       if (signal.aborted) return;
       const seen = compareHeights(getKnownHeight(health()), heights, options.maxBlocks);
-      // The node's height may be older than the references' by as long as this process was suspended.
+      // If this process was suspended, the node's height may be older than the references' by the duration of the suspension.
       const isBehind = seen.condition.reason === "Behind";
       const compared = isBehind ? compareHeights(getKnownHeight(await look(signal)), heights, options.maxBlocks) : seen;
       if (signal.aborted) return;
@@ -83,12 +83,12 @@ export async function watchReferences(
   );
 }
 
-/** Returns the height of a node that responds; a height from before it went silent can't be compared. */
+/** Returns the height of a node that responds; a height from before the node went silent can't be compared. */
 function getKnownHeight({ height, failure }: NodeHealth): number | undefined {
   return failure === undefined ? height : undefined;
 }
 
-/** While the node is silent, the last finding stays: one slow response does not make a node that was behind fit. */
+/** While the node is silent, the last finding is kept: one slow response does not make a node fit that was behind. */
 function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
   if (condition.reason === "NoHeight") return;
   const fault = findFault(condition);
@@ -110,7 +110,7 @@ async function readReference(
   }
 }
 
-/** Compares a height with the median of those received, so that one wrong reference does not decide. Pure. */
+/** Compares a height with the median of the heights received, so that a single wrong reference does not decide. Pure function. */
 export function compareHeights(
   height: number | undefined,
   references: readonly ReferenceHeight[],

@@ -2,7 +2,7 @@ import { cutText } from "#daemon/secrets/cut-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
-/** Reason why a JSON-RPC endpoint returned no usable response. */
+/** Reason that a JSON-RPC endpoint returned no usable response. */
 export type RpcFailureReason =
   | "ConnectionRefused"
   | "ConnectionClosed"
@@ -19,8 +19,8 @@ export class RpcFailure extends Error {
   readonly code: RpcFailureReason;
 
   /**
-   * Whether nothing listens on the port. After any other connection failure the process may still run: a reset, a failing network or DNS,
-   * no descriptor left here.
+   * Whether nothing listens on the port. After any other connection failure, the process may still be running: the cause may be a reset, a
+   * failing network or DNS, or a lack of descriptors here.
    */
   get isPortClosed(): boolean {
     return this.code === "ConnectionRefused";
@@ -32,16 +32,16 @@ export class RpcFailure extends Error {
   }
 }
 
-/** An endpoint, and the timeout of one call to it. */
+/** An endpoint, and the timeout for one call to it. */
 export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Calls one method; never waits longer than the timeout. */
 export type RpcClient = (method: string, params: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
-/** More than any response to the methods called here. */
+/** Larger than any response to the methods called here. */
 const responseLimitBytes = 65_536;
 
-/** Creates a JSON-RPC client of one HTTP endpoint. Its calls throw {@link RpcFailure}. */
+/** Creates a JSON-RPC client for one HTTP endpoint. Its calls may throw {@link RpcFailure}. */
 export function createRpcClient(
   { url, timeoutMs }: RpcClientOptions,
   { send }: Readonly<{ send: SendRequest }>,
@@ -98,7 +98,7 @@ function buildFailure(
   }
 }
 
-/** Codes of a connection that was accepted, and ended before the response was complete. */
+/** Error codes of a connection that was accepted but ended before the response was complete. */
 const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "HPE_INVALID_EOF_STATE"]);
 
 function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {

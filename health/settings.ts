@@ -22,7 +22,7 @@ export const listenSection = section({
   pages: pageLinks,
 });
 
-/** Settings of the RPC watch of any node. */
+/** Settings for the RPC watch on any node. */
 export const rpcHealthShape = {
   intervalMs: milliseconds.default(1_000).describe("Interval between RPC health checks"),
   timeoutMs: milliseconds.default(2_000).describe("Timeout for one health check"),
@@ -35,7 +35,7 @@ export const rpcHealthShape = {
   webSocketIntervalMs: milliseconds.default(5_000).describe("Interval between WebSocket health checks"),
 };
 
-/** Settings of the watches of the sidecar's node: its RPC, and the disk with its data. */
+/** Settings for the watches on the sidecar's node: its RPC, and the disk that holds its data. */
 export const healthSection = section({
   ...rpcHealthShape,
   diskFreeRatio: z
@@ -69,7 +69,7 @@ export const referencesShape = {
   maxBlocks: positiveInteger.default(50).describe("Lag in blocks from which the node counts as behind"),
 };
 
-/** The settings for comparing heights, and those for restarting a node that stalls or lags. */
+/** The settings for comparing heights and for restarting a node that stalls or lags. */
 export const lagSection = section({
   ...referencesShape,
   restart: yesOrNo
@@ -82,5 +82,5 @@ export const lagSection = section({
     .describe("How long a node may stall, or lag behind lag.references without catching up, before it is restarted"),
 });
 
-/** Replacement for the certificate watch, for operators who still set it. */
+/** Replacement for the certificate watch, shown to operators who still configure it. */
 export const removedCertificate = "probe the public URL with Prometheus's blackbox exporter (docs/observability.md)";

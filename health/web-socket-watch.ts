@@ -16,14 +16,14 @@ export type WebSocketWatchOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** More than any `eth_blockNumber` response. */
+/** Larger than any `eth_blockNumber` response. */
 const messageLimitBytes = 65_536;
 
 const watchedLook: WatchedCheck = { what: "The check of the node's WebSocket", types: ["WebSocketResponding"] };
 
 /**
- * Requests `eth_blockNumber` over a new WebSocket at an interval: nodes are known to freeze there alone while HTTP responds. Settles when
- * the watch has ended.
+ * Requests `eth_blockNumber` over a new WebSocket at an interval: some nodes are known to freeze only there while HTTP still responds.
+ * Settles when the watch has ended.
  */
 export async function watchWebSocket(
   options: WebSocketWatchOptions,

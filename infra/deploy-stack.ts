@@ -7,20 +7,21 @@ import { warnAboutOwnWatchers } from "./services/observability/observability-arg
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
-/** Names, files and parent of a stack's resources, and its warning handler. */
+/** Names, files and parent of a stack's resources, and the handler for its warnings. */
 export type StackLocation = Readonly<{
   /** Prefix of the stack's resource names, e.g. `gatehouse-dev`. */
   prefix: string;
-  /** The repository's root: the build context of the images. */
+  /** The root of the repository: the build context for the images. */
   root: string;
   /** Component that owns the resources; if absent, the program owns them. */
   scope?: Scope | undefined;
-  /** Reports a warning about a key; default is Pulumi's log, worded for a stack's configuration. */
+  /** Reports a warning about a key; defaults to Pulumi's log, with wording for a stack's configuration. */
   warn?: ((warning: ConfigProblem) => void) | undefined;
 }>;
 
 /**
- * Registers every resource of a stack with Pulumi. Loads each target's SDK only when used, because that adds a second to a program's start.
+ * Registers every resource of a stack with Pulumi. The SDK for each target is loaded only when used, because loading it adds a second to a
+ * program's start.
  *
  * @returns the component, with the configuration given to its services.
  * @throws {ConfigError} with the settings that the services would reject.

@@ -45,9 +45,9 @@ export default {
   configuration: deployed.configuration,
   /** Services that run but are not ready yet, with reasons. */
   ...(notReady === undefined ? {} : { notReady }),
-  /** Names of the resources watched by the next preview. */
+  /** Names of the resources that the next preview watches. */
   watchedAtPreview,
-  /** Path of a real node's node.conf in its container; earlier releases stored it with the programs and had no such output. */
+  /** Path of a real node's node.conf in its container. Earlier releases stored the file with the programs and did not have this output. */
   ...(nodeConf === undefined ? {} : { nodeConf }),
 };
 

@@ -20,21 +20,21 @@ import {
   type Watched,
 } from "./interruptions.ts";
 
-/** Output that lists the watched resources for the stack's next preview. */
+/** Output that lists the resources to watch in the stack's next preview. */
 export const watchedOutput = "watchedAtPreview";
 
-/** Output with the path of a real node's node.conf. */
+/** Output that contains the path of a real node's node.conf. */
 const nodeConfOutput = "nodeConf";
 
 /** The watch during one run of the program. */
 export type InterruptionWatch = Readonly<{
-  /** Call it after registering every resource: reports removed resources, and returns the value of {@link watchedOutput}. */
+  /** Call this after registering every resource. Reports removed resources and returns the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
-  /** Reports, on preview, what happens to the node.conf of a real node deployed by an earlier release. */
+  /** Reports, on preview, what happens to the node.conf of a real node that an earlier release deployed. */
   warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
-/** Output with digests of the settings and files that a stack gave its services (`Gatehouse.configuration`). */
+/** Output that contains digests of the settings and files that a stack gave its services (`Gatehouse.configuration`). */
 const configurationOutput = "configuration";
 
 const namesSchema = z.array(z.string());
@@ -43,11 +43,11 @@ const uploadsSchema = z.tuple([z.object({ content: z.string() })]);
 const bundleSchema = z.record(z.string(), z.string());
 
 /**
- * Makes a plain `pulumi preview` warn, at the resource, about changes that would interrupt the node or drop data. Call it before
- * registering any resource. Pulumi also runs hooks in a preview, including the creation hook for a replacement (Pulumi documentation,
- * "Resource hooks"). That hook doesn't get whether the resource already exists; the outputs of the stack's last update show it, and so does
- * the engine, because a destroyed stack still has outputs. A deletion hook would know, but `pulumi destroy` rejects a stack with one unless
- * it runs the program.
+ * Makes a plain `pulumi preview` warn, at the resource concerned, about changes that would interrupt the node or drop data. Call this
+ * before registering any resource. Pulumi also runs hooks in a preview, including the creation hook for a replacement (Pulumi
+ * documentation, "Resource hooks"). The creation hook is not told whether the resource already exists. The outputs of the stack's last
+ * update show this, and so does the engine, which is needed because a destroyed stack still has outputs. A deletion hook would know, but
+ * `pulumi destroy` rejects a stack that has one unless it runs the program.
  */
 export function watchInterruptions({
   project,
@@ -56,7 +56,7 @@ export function watchInterruptions({
 }: Readonly<{
   project: string;
   stack: string;
-  /** Whether a resource is on the engine; by default, resources of the last update are assumed to exist. */
+  /** Whether a resource exists on the engine; if absent, the resources from the last update are assumed to exist. */
   exists?: (type: string, name: string) => Promise<boolean>;
 }>): InterruptionWatch {
   const readOutput = createOutputReader(`${getOrganization()}/${project}/${stack}`);
@@ -88,7 +88,7 @@ export function watchInterruptions({
 }
 
 /**
- * Creates a reader of the outputs of a stack's last update, for previews only. Other runs report nothing, and an update that reads the
+ * Creates a reader for the outputs of a stack's last update, for previews only. Other runs report nothing, and an update that reads the
  * state while writing it fails occasionally, because the file backend does not write it atomically ("failed to load checkpoint: EOF").
  */
 function createOutputReader(stack: string): (output: string) => Promise<unknown> {
@@ -102,13 +102,13 @@ type Subject = Readonly<{
   type: string;
   resource: Resource;
   name: string;
-  /** Whether the resource already exists, so that a creation is a replacement. */
+  /** Whether the resource already exists, in which case a creation is a replacement. */
   isDeployed: () => Promise<boolean>;
-  /** Names of the live files that differ from those of the stack's last update; undefined if unknown. */
+  /** Names of the live files that differ from the stack's last update; undefined if unknown. */
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
-/** Lists the files of a delivery whose digests have changed. */
+/** Lists the files in a delivery whose digests have changed. */
 function findChangedFiles(
   before: Readonly<Record<string, string>> | undefined,
   props: Readonly<Record<string, unknown>>,
@@ -125,7 +125,7 @@ function createHooks({ what, type: kind, resource, name, isDeployed, changedFile
   const hook = (moment: string, finding: (args: ResourceHookArgs) => Promise<Notice | undefined>) => {
     const report = async (args: ResourceHookArgs) => {
       const found = runtime.isDryRun() ? await finding(args) : undefined;
-      // Not awaited: it waits for the resource's registration, which waits for this hook.
+      // Not awaited: it waits for the registration of the resource, which in turn waits for this hook.
       if (found !== undefined) void log[found.level](found.text, resource);
     };
     return new ResourceHook(`${kind.split(":").at(-1)}-${name}-${moment}`, report, {

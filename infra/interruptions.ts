@@ -6,7 +6,7 @@ import { findServiceRow, listStackServices } from "#daemon/stack-services.ts";
  */
 export type Watched = "node" | "data" | "service" | "live" | "secrets";
 
-/** Preview message about a change: a warning if something stops, otherwise an info message. */
+/** Preview message about a change: a warning if the change stops something, otherwise an info message. */
 export type Notice = Readonly<{ level: "warn" | "info"; text: string }>;
 
 const storage = new Set([
@@ -31,7 +31,7 @@ const handedOver = services.filter(({ row }) => row.handOver !== undefined);
 const precious = [...services.flatMap(({ name, row }) => (row.keeps ? [`-${name}-${row.keeps}`] : [])), "-namespace"];
 const shownPaths = 5;
 
-/** Returns the service whose name ends a resource's name, before the given suffix. */
+/** Returns the service whose name is at the end of a resource's name, before the given suffix. */
 function findByEnd(name: string, among: typeof services, then = "") {
   return among.find((service) => name.endsWith(`-${service.name}${then}`));
 }
@@ -40,7 +40,7 @@ function isPrecious(name: string): boolean {
   return precious.some((end) => name.endsWith(end));
 }
 
-/** Returns the kind of a watched resource; `undefined` if its changes are not reported. */
+/** Returns the kind of a watched resource, or `undefined` if changes to it are not reported. */
 export function findWatched(type: string, name: string): Watched | undefined {
   if (workloads.has(type) && name.endsWith("-node")) return "node";
   if (liveTypes.has(type) && findServiceOfLive(name) !== undefined) return "live";
@@ -55,7 +55,7 @@ export function findServiceOfLive(name: string): string | undefined {
 }
 
 /**
- * Describes the effects of replacing an existing resource; undefined for a cluster's own objects of services.
+ * Describes the effects of replacing an existing resource; returns undefined for a cluster's own objects for services.
  *
  * @param changedFiles names of the changed live files; absent if unknown.
  */
@@ -88,7 +88,7 @@ export function describeReplacement(
   }
 }
 
-/** Describes the effects of removing a resource from the program; undefined if that removes neither the node nor data. */
+/** Describes the effects of removing a resource from the program; returns undefined if the removal affects neither the node nor data. */
 export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
     return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
@@ -106,7 +106,7 @@ function describeHandOver(service: string): string {
   return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${found?.row.handOver}`;
 }
 
-/** Lists no secrets: it is only known that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
+/** Does not list individual secrets: it is known only that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
 function describeNewSecrets(name: string): Notice {
   return {
     level: "info",
@@ -171,7 +171,7 @@ function formatBounds(inputs: unknown): string {
   return `${[...new Set(bounds)].join(" to ")} pods`;
 }
 
-/** Describes the replacement of a Deployment's pods: without a volume, the new pod starts before the old one exits; with a volume it can't. */
+/** Describes the replacement of a Deployment's pods. Without a volume, the new pod starts before the old one exits; with a volume, it can't. */
 function describeRenewal(name: string, because: string, [was, is]: readonly boolean[]): Notice {
   if (is !== true) {
     return {
@@ -202,7 +202,7 @@ function findPodTemplate(inputs: unknown): unknown {
   return getProperty(getProperty(inputs, "spec"), "template");
 }
 
-/** Lists the paths at which two values differ; a value unknown until the update differs from every other. */
+/** Lists the paths at which two values differ; a value that is unknown until the update differs from every other value. */
 function listChangedPaths(before: unknown, after: unknown, path: string): readonly string[] {
   if (Object.is(before, after)) return [];
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return [path];
@@ -216,9 +216,9 @@ function getProperty(value: unknown, key: string): unknown {
 }
 
 /**
- * Describes the move of node.conf for a stack whose real node still stores it on one volume with its programs and chain data.
+ * Describes the move of node.conf for a stack whose real node still stores it on the same volume as its programs and chain data.
  *
- * @param published output of the stack's last update with the path of node.conf; earlier releases had no such output.
+ * @param published output of the stack's last update that contains the path of node.conf; earlier releases had no such output.
  */
 export function describeMovedConf({
   node,

@@ -5,15 +5,16 @@ import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { createEngineClient, type EngineClient } from "./preflight/engine-client.ts";
 import type { UnreadyService } from "./unready-service.ts";
 
-/** Creates the client of a stack's Docker engine; `undefined` on Kubernetes, and for an engine that only Docker's own client can reach. */
+/** Creates the client for a stack's Docker engine; returns `undefined` on Kubernetes, and for an engine that only Docker's own client can reach. */
 export function createStackEngine({ target, dockerEngine }: StackConfig): EngineClient | undefined {
   if (target !== "docker") return undefined;
   return createEngineClient(dockerEngine, process.env["DOCKER_CERT_PATH"] !== undefined);
 }
 
 /**
- * After a stack is deployed, lists the services that run but are not ready yet, with reasons: a node that syncs for days does not delay an
- * update. `undefined` in a preview and for rendered manifests; the output's value is `undefined` for an engine that can't be queried.
+ * After a stack has been deployed, lists the services that run but are not ready yet, with reasons: a node that syncs for days does not
+ * delay an update. Returns `undefined` in a preview and for rendered manifests; the value of the output is `undefined` for an engine that
+ * can't be queried.
  */
 export function listUnready(
   config: StackConfig,

@@ -10,32 +10,32 @@ export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readon
 /** Component that owns all of a stack's resources, if the program doesn't own them itself. */
 export type Scope = Readonly<{
   parent: ComponentResource;
-  /** The target's provider, if the component was given one; if undefined, the stack creates one. */
+  /** The provider for the target, if the component was given one; if undefined, the stack creates one. */
   provider: ProviderResource | undefined;
 }>;
 
-/** A node, its sidecar, and the optional services that restore its chain data before the first start and snapshot it. */
+/** A node, its sidecar, and the optional services that restore its chain data before it first starts and take snapshots of the data. */
 export type NodeSpecs = Readonly<{
   node: ServiceSpec;
   sidecar: ServiceSpec;
   restore?: ServiceSpec | undefined;
-  /** Service that snapshots the node's volume, and its schedule; only for targets with volume snapshots. */
+  /** Service that takes snapshots of the node's volume, and its schedule; only for targets with volume snapshots. */
   snapshots?: Readonly<{ spec: ServiceSpec; schedule: string }> | undefined;
 }>;
 
-/** A deployment target: one Docker host, or one namespace of a Kubernetes cluster. */
+/** A deployment target: one Docker host, or one namespace in a Kubernetes cluster. */
 export type Platform = Readonly<{
   addresses: Addresses;
   /** Published services as reached from the host; absent if the target publishes none. */
   published?: Published | undefined;
   /** How the sidecar restarts the node on this target. */
   restart: RestartRoute;
-  /** Allows only the connections between services that their specifications list. */
+  /** Allows only the connections between services that are listed in their specifications. */
   allowEdges(specs: readonly ServiceSpec[]): void;
   /** Registers the services with the target's monitoring, if the stack uses an existing one. */
   announce(specs: readonly ServiceSpec[]): void;
-  /** Deploys a service and returns the resource that its dependents depend on. */
+  /** Deploys a service and returns the resource on which its dependents depend. */
   deploy(spec: ServiceSpec, attachment: Attachment): Resource;
-  /** Deploys a node with the sidecar that reconciles it. */
+  /** Deploys a node together with the sidecar that reconciles it. */
   deployNode(specs: NodeSpecs, attachment: Attachment): Resource;
 }>;

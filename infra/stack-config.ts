@@ -20,7 +20,7 @@ import { findRootKey } from "./config/problem-parts.ts";
 /**
  * Parses a stack's configuration.
  *
- * @param raw the values by key, as Pulumi passes them: text, with lists and objects as JSON.
+ * @param raw the values by key, as Pulumi passes them: text, with lists and objects in JSON.
  * @throws {ConfigError} with every problem found: the key, its actual value and the allowed values.
  *
  * @example
@@ -39,7 +39,7 @@ export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig 
 const decisive: ReadonlySet<string> = new Set(["target", "nodeImage", "nodeFamily"]);
 
 /**
- * Parses a stack's configuration, and omits invalid values, so that the rest can be validated in the same run.
+ * Parses a stack's configuration without its invalid values, so that the rest can be validated in the same run.
  *
  * @param raw the values by key, as for {@link parseConfig}.
  * @throws {ConfigError} if nothing else can be validated.
@@ -67,7 +67,7 @@ export function readConfig(
   return { config, problems: [...misfits, ...contradictions] };
 }
 
-/** Adds the defaults of the node image's family, unless the stack overrides them. */
+/** Adds the defaults for the node image's family, unless the stack overrides them. */
 function withFamilyDefaults(config: StackConfig): StackConfig {
   const { user } = chooseNodeFamily(config).image;
   return hasEntryPoint(config) && user !== undefined ? { ...config, nodeUser: config.nodeUser ?? user } : config;
@@ -75,7 +75,7 @@ function withFamilyDefaults(config: StackConfig): StackConfig {
 
 const shape: Readonly<Record<string, z.ZodType>> = configSchema.shape;
 
-/** Parses JSON, unless the schema accepts the text itself, even if it looks like a number (a version such as `0.16`). */
+/** Parses text as JSON, unless the schema accepts the text itself, such as a version that looks like a number (`0.16`). */
 function fromText(key: string, text: string): unknown {
   const schema = shape[key];
   if (schema === undefined || schema.safeParse(text).success) return text;
@@ -111,14 +111,14 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   ];
 }
 
-/** Returns the actual value at a path as text; undefined if its parent is missing or if it contains values itself. */
+/** Returns the actual value at a path as text; undefined if its parent is missing or if the value is an object or a list. */
 function findFound(values: Readonly<Record<string, unknown>>, path: readonly string[]): string | undefined {
   const value = getValueAt(values, path);
   if (typeof value !== "object") return value === undefined ? undefined : String(value);
   return path.length === 1 ? JSON.stringify(value) : undefined;
 }
 
-/** Returns the description of a valid value: the schema's own, or that of the schema wrapped by a default or `optional()`. */
+/** Returns the description of a valid value, either from the schema itself or from the schema inside a default or `optional()`. */
 function findExpected(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;
@@ -184,7 +184,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   return [...problems, ...findNodeVersionProblems(config)];
 }
 
-/** Reports images without a reference. Kubernetes requires one for each: no local engine could build them for the cluster. */
+/** Reports images without a reference. On Kubernetes every image needs one, because no local engine could build it for the cluster. */
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
   return findUnnamedImages(config)

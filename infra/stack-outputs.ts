@@ -89,7 +89,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
 
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
-/** Lists the commands that buy the first paid route of a stack, from the devnet's account or the reader's own. Pulumi shows 150 characters of each. */
+/** Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays 150 characters of each. */
 function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const { method, path, sold } = findFirstRoute(routes);
   const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
@@ -105,7 +105,7 @@ function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: Sta
   ];
 }
 
-/** Formats a request to the first route without payment; the response contains its price. */
+/** Formats an unpaid request to the first route; the response contains the price. */
 function formatUnpaid({ routes }: StackConfig, server: string): string {
   const { method, path } = findFirstRoute(routes);
   return `curl -si${method === "GET" ? "" : ` -X ${method}`} ${server}${path}`;
@@ -119,14 +119,14 @@ function findFirstRoute(routes: StackConfig["routes"]) {
 
 const sampleOffer = { accepts: { price: "$0.01" } };
 
-/** Lists the operator ports of the optional services that a stack includes. */
+/** Lists the operator ports of the optional services in a stack. */
 function listBroughtPorts(config: StackConfig) {
   return listHostPorts(config).filter(({ service, at }) => isBundledName(service) && at === "loopback");
 }
 
 /**
  * Builds the URLs for operators and their Prometheus: the sidecar, the resource server, the Pushgateway for the node's metrics, and the
- * optional services of the stack.
+ * stack's optional services.
  */
 function buildOperationsUrls({
   status,
@@ -146,7 +146,7 @@ function buildOperationsUrls({
   };
 }
 
-/** Builds Grafana's user and secret password; undefined if the stack does not include Grafana. */
+/** Builds Grafana's user and secret password; undefined if the stack has no Grafana. */
 export function buildGrafanaOutput(
   config: StackConfig,
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
@@ -157,9 +157,9 @@ export function buildGrafanaOutput(
   return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
-/** Builds the address of the account that pays the facilitator's gas, and funding instructions. */
+/** Builds the address of the account that pays the facilitator's gas, with instructions for funding it. */
 export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
-  // The stack's own setting of the service takes precedence, as it does in the service.
+  // The stack's own setting for the service takes precedence, as it does in the service.
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
   const key = typeof set === "string" ? set : config.signerPrivateKey;
   const address = key === undefined ? devAccounts.signer.address : deriveAddress(key);
@@ -172,7 +172,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   };
 }
 
-/** Derives an account's address from its key; for the curve arithmetic, uses the machine's own library, which loads a tenth of a second faster. */
+/** Derives an account's address from its key. Uses the machine's own library for the curve arithmetic, because it loads a tenth of a second faster. */
 function deriveAddress(privateKey: string): string {
   const curve = createECDH("secp256k1");
   curve.setPrivateKey(privateKey.slice("0x".length), "hex");

@@ -1,19 +1,19 @@
 import { z } from "zod";
 import { operatorPaths } from "#daemon/stack-services.ts";
 
-/** A deployed service that is not ready: the reason, and the command that checks it again. */
+/** A deployed service that is not ready, the reason, and the command that checks it again. */
 export type UnreadyService = Readonly<{ service: string; reason: string; check: string }>;
 
 const readiness = z.object({
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string() })),
 });
 
-/** Builds the command that checks a service's readiness in its own container; it prints the reasons if it is not ready. */
+/** Builds the command that checks a service's readiness in the service's own container. The command prints the reasons if the service is not ready. */
 export function buildReadyCheck(port: number): readonly string[] {
   return ["node", "/app/infra/images/health-check.mjs", "http", `http://127.0.0.1:${port}${operatorPaths.ready}`, "0"];
 }
 
-/** Describes the output of a health check: each failed check, or the whole output if it is not a service's response. */
+/** Describes a health check's output: each failed check, or the whole output if it is not a service's response. */
 export function describeReasons(printed: string): string {
   const text = printed.replace(/^HTTP \d+: /, "").trim();
   try {
@@ -21,7 +21,7 @@ export function describeReasons(printed: string): string {
     const failed = Object.entries(checks).filter(([, { ok }]) => !ok);
     return failed.map(([name, { message }]) => `${name}: ${message}`).join("; ");
   } catch {
-    // Truncated, or not a service's response: shown unchanged.
+    // The output is truncated or is not a service's response, so it is shown unchanged.
     return text.replaceAll(/\s+/g, " ");
   }
 }

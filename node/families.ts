@@ -2,57 +2,57 @@ import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { findChainTraits, type ChainTraits } from "#daemon/chain-traits.ts";
 
-/** Names and behaviour of one family of nodes: everything that its members share and other families don't. */
+/** Names and behaviour of one node family: everything that its members share and that differs from other families. */
 export type NodeFamily = Readonly<{
   /** Value in the setting `node.family`. */
   name: string;
-  /** File names of its programs; `process` is absent for a family without a fixed one. */
+  /** File names of the family's programs; `process` is absent for a family without a fixed one. */
   programs: Readonly<{ tool: string; process?: string }>;
-  /** Library next to the programs that must be preloaded, in releases that include it. */
+  /** Library in the programs' directory that must be preloaded, in releases that include it. */
   preload?: string;
-  /** Paths of the configuration file, relative to the workspace; a new file goes to the first one. */
+  /** Possible paths of the configuration file, relative to the workspace. A new file is created at the first one. */
   configPlaces: readonly [string, ...string[]];
-  /** Working directory of `ops`, relative to the workspace; absent: the directory of the programs. */
+  /** Working directory for `ops`, relative to the workspace; if absent, the directory that contains the programs. */
   opsDirectory?: string;
-  /** Base directory of relative paths in the configuration file. */
+  /** Base directory for relative paths in the configuration file. */
   pathsFrom: "config-directory" | "bin-directory";
-  /** Directory of the node inside the workspace in the layout before v0.11. */
+  /** The node's directory inside the workspace, in the layout before v0.11. */
   nodeDirectory: string;
-  /** Behaviour of its container image. */
+  /** Behaviour of the family's container image. */
   image: ImageManners;
-  /** Identifier of a program's version: a release number, or the commit of its build. */
+  /** What identifies a program's version: a release number, or the commit it was built from. */
   versionedBy: "release" | "commit";
-  /** Releases by the first digits of their build commits. */
+  /** Releases, keyed by the first digits of their build commits. */
   commits: Readonly<Record<string, string>>;
-  /** File with the fork schedule, relative to the workspace. */
+  /** File that contains the fork schedule, relative to the workspace. */
   forksPath?: string;
   /** Length of an epoch, and start time of epoch 0, by chain id. */
   epochs?: Readonly<{ lengthMs: number; starts: Readonly<Record<number, number>> }>;
   /** Data directory that a published snapshot contains and replaces, relative to the data path. */
   snapshotDirectory?: string;
-  /** Limits of its nodes, and its chain's gas pricing. */
+  /** Limits of the family's nodes, and gas pricing on its chain. */
   chain: ChainTraits;
 }>;
 
 /** Behaviour of a family's container image. */
 export type ImageManners = Readonly<{
-  /** `volume`: the programs run where they are. `entry-point`: each start replaces the directory of the programs with a copy of the image's. */
+  /** `volume`: the programs run in place. `entry-point`: each start replaces the programs' directory with a copy of the one in the image. */
   programs: "volume" | "entry-point";
-  /** Configuration file as passed to the tool in the directory of the programs. */
+  /** Configuration file argument for the tool when it runs in the programs' directory. */
   configArgument: string;
   /** Names of the variables that the entry point reads. */
   variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
-  /** Finds version and commit, as its two groups, in a tag that is more than a bare version. */
+  /** Captures the version and commit as two groups, in a tag that contains more than a version. */
   tag?: RegExp;
-  /** Directory of `meta_path`, relative to the workspace. */
+  /** Directory that `meta_path` refers to, relative to the workspace. */
   metaPath: string;
   /** File that genesis is created from, relative to the workspace. */
   genesisPath?: string;
-  /** Directory below the data path that exists once genesis has run. */
+  /** Directory under the data path that exists once genesis has run. */
   genesisMark?: string;
   /** Open file limit that the node's process needs. */
   openFiles?: number;
-  /** Id of the unprivileged user that it runs as; absent: only the operator knows it. */
+  /** Id of the unprivileged user that the node runs as; if absent, only the operator knows it. */
   user?: number;
   /** Command in the image that succeeds while the node's HTTP port is open. */
   healthCommand?: readonly string[];
@@ -61,7 +61,7 @@ export type ImageManners = Readonly<{
 /** Rows of {@link nodeFamilies}; the first is the default. */
 export type NodeFamilies = readonly [NodeFamily, ...NodeFamily[]];
 
-/** The specification's node ("Node command line", "Node operations objects"). */
+/** The node described in the specification ("Node command line", "Node operations objects"). */
 const generic: NodeFamily = {
   name: "generic",
   programs: { tool: "node_cli" },
@@ -74,7 +74,7 @@ const generic: NodeFamily = {
   chain: findChainTraits(undefined),
 };
 
-/** The public family of chain 1672, as its published tools and images behave. */
+/** The public node family of chain 1672, modelled on its published tools and images. */
 const pharos: NodeFamily = {
   name: "pharos",
   programs: { tool: "pharos_cli", process: "pharos_light" },
@@ -110,8 +110,8 @@ const pharos: NodeFamily = {
 };
 
 /**
- * All differences between node families: names, paths and behaviour. A new family is one more row; all code takes the node's names and
- * paths from here. Differences between releases are in `versions.ts`.
+ * All differences between node families: names, paths and behaviour. To add a family, add a row; all code takes the node's names and paths
+ * from this table. Differences between releases are in `versions.ts`.
  */
 export const nodeFamilies: NodeFamilies = [generic, pharos];
 
@@ -127,7 +127,7 @@ export function findFamily(name: string, families: NodeFamilies = nodeFamilies):
 }
 
 /**
- * Detects a workspace's family by its programs, else by its configuration file; defaults to the first row.
+ * Detects a workspace's family from its programs, or else from its configuration file. Defaults to the first row.
  *
  * @param listDirectories directories that may contain a family's programs.
  */
@@ -144,12 +144,12 @@ export function findFamilyOnDisk(
   return families.find(hasPrograms) ?? families.find(hasConfig) ?? families[0];
 }
 
-/** Finds the family whose configuration file has a path's name; defaults to the first row. */
+/** Finds the family whose configuration file has the same name as the given path. Defaults to the first row. */
 export function findFamilyOfConfig(configPath: string, families: NodeFamilies = nodeFamilies): NodeFamily {
   return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? families[0];
 }
 
-/** Returns the file name of a family's configuration. */
+/** Returns the name of a family's configuration file. */
 export function nameConfigFile({ configPlaces: [place] }: NodeFamily): string {
   return basename(place);
 }

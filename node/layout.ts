@@ -20,21 +20,21 @@ import {
   type NodeVersion,
 } from "./versions.ts";
 
-/** Family of a node, and the absolute paths of its parts. */
+/** A node's family, and the absolute paths of its parts. */
 export type NodeLayout = Readonly<{
   kind: LayoutName;
   family: NodeFamily;
-  /** Whether its `node_cli prune` takes `--c <config_path>`. */
+  /** Whether the node's `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
   binDirectory: string;
-  /** Working directory of `ops`. */
+  /** Working directory for `ops`. */
   opsDirectory: string;
   configPath: string;
-  /** Base directory of relative paths in the configuration file. */
+  /** Base directory for relative paths in the configuration file. */
   pathsDirectory: string;
 }>;
 
-/** Settings of the node's location. */
+/** Settings that locate the node. */
 export type NodeLayoutSettings = Readonly<{
   workspace?: string | undefined;
   family?: string | undefined;
@@ -50,7 +50,7 @@ export type NodeTables = Readonly<{ releases: NodeReleases; families: NodeFamili
 const knownTables: NodeTables = { releases: nodeReleases, families: nodeFamilies };
 
 /**
- * Finds the node's family, programs and configuration file: from the settings, else from the files on disk and the version's layout
+ * Finds the node's family, programs and configuration file, either from the settings or from the files on disk and the version's layout
  * (specification, "Versioning", 1).
  *
  * @throws {StartupError} when neither a workspace nor a configuration file is set.
@@ -88,18 +88,18 @@ export function resolveNodeLayout(
   };
 }
 
-/** Finds the base directory of relative paths in a configuration file, if only the file is known. */
+/** Finds the base directory for relative paths in a configuration file when only the file is known. */
 export function findPathsDirectory(configPath: string): string {
   return resolveNodeLayout({ configPath }).pathsDirectory;
 }
 
-/** Formats a path as argument of a program that runs in a directory: relative if below it. */
+/** Formats a path as an argument for a program that runs in a directory. The path is relative if it is inside the directory. */
 export function formatArgument(path: string, directory: string): string {
   const inside = relative(directory, path);
   return inside.startsWith("..") || isAbsolute(inside) ? path : `.${sep}${inside}`;
 }
 
-/** Finds the workspace of a configuration file; its directory also has the programs, unless its family keeps it elsewhere. */
+/** Finds the workspace that a configuration file belongs to. The file's directory also contains the programs, unless the family keeps the file elsewhere. */
 function locateByConfig(
   configPath: string | undefined,
   named: NodeFamily | undefined,
@@ -120,7 +120,7 @@ function locateByConfig(
   return place.startsWith("bin/") ? { root, bin: dirname(path) } : { root };
 }
 
-/** Returns the existing configuration file, else the family's first path for it. A path in `bin` is in the directory of the programs. */
+/** Returns the existing configuration file, or else the first of the family's paths for one. A path in `bin` refers to the programs' directory. */
 function findConfig(root: string, binDirectory: string, { configPlaces: [first, ...others] }: NodeFamily): string {
   const locate = (place: string) =>
     place.startsWith("bin/") ? join(binDirectory, basename(place)) : join(root, place);
@@ -129,7 +129,7 @@ function findConfig(root: string, binDirectory: string, { configPlaces: [first, 
   return found ?? locate(first);
 }
 
-/** Returns the newest release of an older layout found on disk, else the newest of all. */
+/** Returns the newest release whose older layout is found on disk, or else the newest release of all. */
 function findReleaseOnDisk(locateBin: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
   const newest = releases.at(-1) ?? releases[0];
   return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(locateBin(layout))) ?? newest;

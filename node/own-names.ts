@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import type { NodeLayout } from "./layout.ts";
 
-/** The specification's names of a node's parts in messages, but not in a path, a longer word or a setting. */
+/** The specification's names for a node's parts, when they appear in a message, but not in a path, a longer word or a setting. */
 const specified = /(?<![\w./-])(?:node\.conf|node_cli)(?![\w/-]|\.\w)/g;
 
-/** Replaces the specification's names in a displayed value's texts with the names of the node's own configuration file and tool. */
+/** In a displayed value's strings, replaces the specification's names with those of the node's own configuration file and tool. */
 export function giveOwnNames<Value extends object>(
   value: Value,
   { family, configPath }: Pick<NodeLayout, "family" | "configPath">,
@@ -17,7 +17,7 @@ export function giveOwnNames<Value extends object>(
   return JSON.parse(JSON.stringify(value), rename) as Value;
 }
 
-/** Makes log messages use a node's own file names; paths and other fields remain unchanged. */
+/** Makes log messages use the node's own file names. Paths and other fields remain unchanged. */
 export function useNodeNamesInLog(log: Logger, layout: () => Pick<NodeLayout, "family" | "configPath">): Logger {
   const rename = (part: unknown) => (typeof part === "string" ? giveOwnNames({ part }, layout()).part : part);
   return new Proxy(log, {

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 
 /**
  * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some of the
- * five fields; only the pruning state is always known.
+ * five fields; only the pruning state is guaranteed.
  */
 export type PruneInfo = Readonly<{
   autoPrune: boolean;
@@ -29,14 +29,14 @@ const offWords = new Set(["0", "false", "disabled", "off", "no"]);
 const blank = "[^\\S\\r\\n]*";
 const bar = "[|│┃║¦]";
 const valueOf = `(0x[0-9a-f]+|\\d+|true|false)\\b|(enabled|disabled|on|off|yes|no)(?=${blank}(?:["'.,;)}\\]]|${bar}|$))`;
-/** Another value after the first one, as in `0.5`, `0/1`, `0 or 1` or a table row with an extra column: which one counts is unspecified. */
+/** A second value after the first, as in `0.5`, `0/1`, `0 or 1` or a table row with an extra column. Which one counts is unspecified. */
 const another = `${blank}(?:[-=.,/|│┃║¦>→]+|or|to)${blank}["']?(?:\\d|true|false|enabled|disabled|on\\b|off\\b|yes\\b|no\\b)`;
 const separator = `(?:${blank}(?:[:=]+>?|-+>|→|${bar}|is\\b|\\.{2,}:?)${blank}|[^\\S\\r\\n]+)`;
 const pair = new RegExp(`(?<![\\w-])["']?([a-z_]+)["']?${separator}["']?(?:${valueOf})(?!${another})`, "gim");
 
 /**
- * Parses PruneInfo from lines, a table or JSON, with a separator or blanks between a name and its value; ignores anything else (log lines,
- * headings, colours). `enable_auto_prune` alone is enough, and must be unambiguously on or off: pruning can't be switched off again, so
+ * Parses PruneInfo from lines, a table or JSON, with a separator or blanks between a name and its value. Ignores anything else (log lines,
+ * headings, colours). `enable_auto_prune` alone is enough, but must be unambiguously on or off: pruning can't be switched off again, so
  * nothing is guessed.
  */
 export function parsePruneInfo(output: string): PruneInfoResult {

@@ -1,4 +1,4 @@
-/** Depth below the head from which a block counts as final; the specification's chain is final sooner. A head this far below the highest one is not a reorg. */
+/** Depth below the head at which a block counts as final; the specification's chain finalizes sooner. A head this far below the highest one is not a reorg. */
 export const settledBlocks = 64;
 
 /** Returns the number of the newest settled block below a head. Pure. */

@@ -3,32 +3,32 @@ import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
 import { nodeFamilies, type NodeFamilies } from "./families.ts";
 
-/** A parsed node version; compared without its pre-release part, because a pre-release counts as its release. */
+/** A parsed node version. Comparisons ignore the pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
   /** As given, without a leading `v`, e.g. `0.16.0-rc.1`. */
   text: string;
-  /** Release that it counts as, e.g. `0.16.0`. */
+  /** Release that the version counts as, e.g. `0.16.0`. */
   release: string;
 }>;
 
-/** The five settings of metrics pushing, by meaning. */
+/** The five settings for metrics pushing, by meaning. */
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
 /** Names of the five keys in `chain.monitor_config`. */
 export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 
-/** Traits of a node from one release up to the next row's. */
+/** Traits of nodes from one release up to the next row's release. */
 export type NodeRelease = Readonly<{
   /** First release with these traits, e.g. `0.16.0`. */
   since: string;
-  /** Layout of its programs and its node.conf: {@link deriveBinDirectory}. */
+  /** Layout of the programs and node.conf: {@link deriveBinDirectory}. */
   layout: LayoutName;
   /** Whether `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
-  /** Identifier of its metrics key names. Sidecars store it in their state, so a released one must not change. */
+  /** Identifies the release's set of metrics key names. Sidecars store it in their state, so it must not change once released. */
   naming: string;
   monitorKeys: MonitorKeys;
-  /** Its name for a sixth metrics key, which distinguishes nodes of one job; absent if it reads none. */
+  /** Name of a sixth metrics key, which distinguishes nodes with the same job; absent if the release has no such key. */
   instanceKey?: string;
 }>;
 
@@ -55,8 +55,8 @@ const pamir = { naming: "pamir", monitorKeys: pamirKeys, instanceKey: "pamir_cet
 const storage = { naming: "storage", monitorKeys: storageKeys } as const;
 
 /**
- * All differences between node versions, oldest first (specification, "Versioning" and "monitor_config keys"). A release that renames its
- * keys or moves its programs is one more row: sidecar, lint, devnet, deployment and policies all read this table.
+ * All differences between node versions, oldest first (specification, "Versioning" and "monitor_config keys"). For a release that renames
+ * its keys or moves its programs, add a row: the sidecar, lint, devnet, deployment and policies all read this table.
  */
 export const nodeReleases: NodeReleases = [
   { since: "0.0.0", layout: "client-bin", nodeCliTakesConfig: false, ...pamir },
@@ -76,14 +76,14 @@ const binDirectories = {
 export type LayoutName = keyof typeof binDirectories;
 
 /**
- * Returns the directory with `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's own directory,
- * which not every layout has.
+ * Returns the directory that contains `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's
+ * own directory, which not every layout has.
  */
 export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): string {
   return binDirectories[layout](nodeDirectory);
 }
 
-/** Returns the row that a version belongs to; for a version before the first row, the first row. */
+/** Returns the row that a version belongs to. For a version before the first row, returns the first row. */
 export function findRelease(
   { release }: Pick<NodeVersion, "release">,
   releases: NodeReleases = nodeReleases,
@@ -92,7 +92,7 @@ export function findRelease(
 }
 
 /**
- * Works like {@link findRelease}, for a version's text.
+ * Works like {@link findRelease}, but takes the version as text.
  *
  * @throws {Error} when the text is not a version.
  */
@@ -112,8 +112,8 @@ export const nodeVersionText = new RegExp(`^${versionPattern}$`);
 const textLengthMax = 1_000;
 
 /**
- * Parses a text that is exactly a version: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Undefined for anything else, because a version inside a longer
- * text may be that of an operating system or a compiler.
+ * Parses a text that is exactly a version: `0.16.2`, `v0.11`, `0.16.0-rc.1`. Returns undefined for anything else, because a version inside
+ * a longer text may be an operating system's or a compiler's.
  *
  * @example
  * import { parseNodeVersion } from "gatehouse-evm/lint";
@@ -130,8 +130,8 @@ export function parseNodeVersion(text: string): NodeVersion | undefined {
 }
 
 /**
- * Parses `debug_protocolVersion.binaryVersion`, whose format the specification does not define: returns its only word that is a version,
- * e.g. in `node v0.16.2 (commit 1a2b3c)`. Ignores text in brackets; two different versions count as none.
+ * Parses `debug_protocolVersion.binaryVersion`, whose format the specification does not define: returns the only word that is a version,
+ * e.g. in `node v0.16.2 (commit 1a2b3c)`. Ignores text in brackets. Returns undefined if there are two different versions.
  */
 export function parseBinaryVersion(text: string): NodeVersion | undefined {
   const words = text
@@ -145,10 +145,10 @@ export function parseBinaryVersion(text: string): NodeVersion | undefined {
 
 const toolLine = new RegExp(`^(?:([\\w./-]+)\\s+)?(?:version:?\\s+)?(${versionPattern})(?:[\\s,].*)?$`, "i");
 
-/** Names of a node's tools; any other word before a version, such as a library's name, means that the version is not the node's. */
+/** Names of a node's tools. Any other word before a version, such as a library's name, means that the version is not the node's. */
 const toolName = /^(?!lib)(?:version:?|[\w-]*node[\w-]*|\w+[_-]cli)$/i;
 
-/** Parses the output of `node_cli --version`: a version on its first line, at most preceded by the tool's name or by `command`, its path. */
+/** Parses the output of `node_cli --version`: a version on the first line, preceded by nothing except the tool's name or its path, `command`. */
 export function parseNodeCliVersion(output: string, command = ""): NodeVersion | undefined {
   const line = output.slice(0, textLengthMax).trim().split("\n")[0]?.trim() ?? "";
   const [, word, version] = toolLine.exec(line) ?? [];
@@ -158,8 +158,8 @@ export function parseNodeCliVersion(output: string, command = ""): NodeVersion |
 }
 
 /**
- * Parses `web3_clientVersion` if it starts with the known name of this node: `<name>/v<version>`, optionally followed by a slash and more.
- * Other names (`Reth/v1.3.12/…`) have their own version numbers, and other formats may put a kernel's version there.
+ * Parses `web3_clientVersion` if it starts with the known name of this node: `<name>/v<version>`, optionally followed by a slash and more
+ * text. Other clients (`Reth/v1.3.12/…`) have their own version numbers, and other formats may have a kernel's version in that position.
  */
 export function parseClientVersion(answer: string, clientName: string | undefined): NodeVersion | undefined {
   const [name, version] = answer.slice(0, textLengthMax).split("/");
@@ -167,20 +167,20 @@ export function parseClientVersion(answer: string, clientName: string | undefine
   return name?.toLowerCase() === clientName.toLowerCase() ? parseNodeVersion(version) : undefined;
 }
 
-/** Releases by the first digits of their build commits. */
+/** Releases, keyed by the first digits of their build commits. */
 export type ReleaseCommits = Readonly<Record<string, string>>;
 
-/** Identity of a program, as far as it reports it. */
+/** A program's identity, where the program reports it. */
 export type ProgramIdentity = Readonly<{ version?: NodeVersion | undefined; commit?: string | undefined }>;
 
-/** Commits of all families' releases. */
+/** Release commits of all families. */
 export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.map(({ commits }) => commits));
 
 const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
 
 /**
- * Parses a program's self-reported identity: a version, or its build commit (`f301031a9-dirty`), whose release a table may list; undefined
- * for anything else.
+ * Parses a program's self-reported identity: a version, or a build commit (`f301031a9-dirty`), whose release may be in the table. Returns
+ * undefined for anything else.
  */
 export function identifyProgram(
   text: string | undefined,
@@ -196,7 +196,7 @@ export function identifyProgram(
   return { commit, version: release === undefined ? undefined : parseNodeVersion(commits[release] ?? "") };
 }
 
-/** Compares two programs by their commits, else by their releases; "unknown" if they share neither. */
+/** Compares two programs by commit, or else by release; "unknown" if they have neither in common. */
 export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "same" | "other" | "unknown" {
   if (one.commit !== undefined && other.commit !== undefined) {
     return isSameCommit(one.commit, other.commit) ? "same" : "other";
@@ -205,7 +205,7 @@ export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "s
   return one.version.release === other.version.release ? "same" : "other";
 }
 
-/** Formats a program's version, else its commit. */
+/** Formats a program's version, or else its commit. */
 export function nameProgram({ version, commit }: ProgramIdentity): string {
   return version?.text ?? commit ?? "unknown";
 }
@@ -225,8 +225,8 @@ export function listImageCommits(...images: readonly (string | undefined)[]): Re
 }
 
 /**
- * Returns the version in an image reference's tag: the tag itself, or the part that a node family's tag format defines; undefined for no
- * tag, one with other words, `latest`, a date (`2026.11.1`), or only a digest.
+ * Returns the version in an image reference's tag: the tag itself, or the part defined by a node family's tag format. Returns undefined if
+ * there is no tag or only a digest, or if the tag contains other words, is `latest` or is a date (`2026.11.1`).
  */
 export function parseImageVersion(image: string, families = nodeFamilies): NodeVersion | undefined {
   const tag = readTag(image);
@@ -243,5 +243,5 @@ function findTag(image: string, families: NodeFamilies): RegExpExecArray | undef
   return families.map((family) => family.image.tag?.exec(tag) ?? undefined).find((found) => found !== undefined);
 }
 
-/** Major number in an image tag from which it is a year. */
+/** A major number in an image tag is a year if it is at least this. */
 const firstYear = 1_000;

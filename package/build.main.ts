@@ -8,12 +8,13 @@ import { buildPublishedManifest } from "./build/published-manifest.ts";
 import { bundledTypes, withBundledImports } from "./build/rewritten-imports.ts";
 
 /**
- * `npm run build`: makes the package in `dist/`, laid out like the repository: compiled, with bundled packages. `npm pack` runs it first.
+ * `npm run build`: builds the package in `dist/`, with the same layout as the repository: compiled, and with some packages bundled. `npm
+ * pack` runs it first.
  */
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-/** Files that the code reads next to itself, that are JavaScript already, or that people read. */
+/** Files that the code reads at run time, that are already JavaScript, or that are meant for humans. */
 const copied = [
   "LICENSE",
   "cli/gatehouse.js",
@@ -41,7 +42,7 @@ for (const path of globSync("**/*.map", { cwd: dist })) rewrite(path, writeLineM
 writeFileSync(join(dist, bundledTypes), bundleDeclarations());
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(buildPublishedManifest(), null, 2)}\n`);
 
-/** Builds the README from the package's own: links of the repository's lead to files that are not in the package. */
+/** Builds the README from the package's own source: links in the repository's README lead to files that are not in the package. */
 function buildReadme(): string {
   return readFileSync(join(import.meta.dirname, "README.md"), "utf8").replaceAll("](../", "](");
 }
@@ -57,7 +58,7 @@ function rewrite(path: string, change: (text: string) => string): void {
   if (changed !== text) writeFileSync(join(dist, path), changed);
 }
 
-/** Bundles the declarations of bundled packages that ours name, with all that they name themselves. */
+/** Bundles the bundled packages' declarations that ours refer to, with everything that those refer to themselves. */
 function bundleDeclarations(): string {
   const [text = ""] = generateDtsBundle(
     [

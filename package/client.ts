@@ -1,6 +1,4 @@
-/**
- * `gatehouse-evm/client`: a `fetch` that answers 402 by paying (x402 version 2, scheme `exact`), within limits.
- */
+/** `gatehouse-evm/client`: a `fetch` that responds to a 402 by paying (x402 version 2, scheme `exact`), within limits. */
 export {
   payingFetch,
   PaymentRefusedError,

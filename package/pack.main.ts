@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 
 /**
- * The end of `npm pack` in the repository: packs `dist/`, with the package.json that `npm run build` derived, so that its tarball replaces
- * the one that npm made of the repository.
+ * Last step of `npm pack` in the repository: packs `dist/` with the package.json derived by `npm run build`. The resulting tarball replaces
+ * the one that npm made from the repository.
  */
 const root = join(import.meta.dirname, "..");
 const { INIT_CWD: startedIn = root, npm_config_pack_destination: destination = ".", npm_config_dry_run } = process.env;

@@ -3,10 +3,10 @@ import { createPolicy } from "#policies/policy.ts";
 import { allRules } from "#policies/rules/all-rules.ts";
 
 /**
- * `gatehouse-evm/policies`: rules that a Gatehouse deployment must not break, for use in your own policy pack. A pack that has these and
- * nothing else is the folder `dist/policies` of the package.
+ * `gatehouse-evm/policies`: rules that a Gatehouse deployment must not break, for use in your own policy pack. The package's folder
+ * `dist/policies` is a pack that contains only these rules.
  *
- * @param now returns the day that exceptions are judged by.
+ * @param now returns the date against which exceptions are checked.
  *
  * @example
  * import { gatehousePolicies } from "gatehouse-evm/policies";

@@ -1,6 +1,6 @@
 /**
- * `gatehouse-evm/pulumi`: the components of a deployment. The target that they are deployed to comes from `gatehouse-evm/pulumi/docker`
- * or `gatehouse-evm/pulumi/kubernetes`, so that a program loads only its target's SDK.
+ * `gatehouse-evm/pulumi`: the components of a deployment. Their target comes from `gatehouse-evm/pulumi/docker` or
+ * `gatehouse-evm/pulumi/kubernetes`, so that a program loads only its own target's SDK.
  */
 export { Gatehouse } from "#infra/components/gatehouse.ts";
 export { Stack } from "#infra/stack-component/stack.ts";

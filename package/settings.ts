@@ -1,6 +1,4 @@
-/**
- * `gatehouse-evm/settings`: the schema of each service's settings (zod), by which the service itself and a deployment read them.
- */
+/** `gatehouse-evm/settings`: the zod schema for each service's settings, which both the service and a deployment use to read them. */
 export { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 export { SettingsError, type SettingsProblem } from "#daemon/settings/problem.ts";
 export { devnetSettings } from "#devnet/settings.ts";

@@ -2,7 +2,7 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label with a container's Gatehouse service. */
+/** Label that contains the name of a container's Gatehouse service. */
 const dockerServiceLabel = "io.gatehouse.service";
 
 /** Reads a Docker container as a workload; returns undefined for any other resource. */
@@ -13,7 +13,7 @@ export function readDockerWorkload({ type, name, props }: PolicyResource): Workl
     service: () =>
       readItems(props["labels"])
         .map(readFields)
-        // Don't read the values of other labels, which may be unknown at preview.
+        // Don't read the values of other labels, because they may be unknown at preview.
         .flatMap((entry) => (entry["label"] === dockerServiceLabel ? (readText(entry["value"]) ?? []) : []))
         .at(0),
     podLabels: () => ({}),

@@ -2,12 +2,12 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label with a pod's Gatehouse service. */
+/** Label that contains the name of a pod's Gatehouse service. */
 const kubernetesServiceLabel = "app.kubernetes.io/component";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Kubernetes kinds that create pods, each with a reader of its pod template. */
+/** Kubernetes kinds that create pods, each with a function that reads its pod template. */
 const templates: Readonly<Record<string, (spec: Fields) => Fields>> = {
   Deployment: (spec) => readFields(spec["template"]),
   StatefulSet: (spec) => readFields(spec["template"]),
@@ -89,7 +89,7 @@ function readContainer(container: Fields, { pod, init }: Readonly<{ pod: () => F
   };
 }
 
-/** Reads the user that a container runs as; `runAsNonRoot` alone leaves the number to the image but rules out root. */
+/** Reads the user that a container runs as. `runAsNonRoot` alone leaves the user id to the image, but rules out root. */
 function readUser(own: Fields, shared: Fields): string | undefined {
   const uid = own["runAsUser"] ?? shared["runAsUser"];
   if (uid !== undefined) return String(uid);

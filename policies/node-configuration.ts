@@ -1,4 +1,5 @@
-// Relative import instead of `#sidecar`: Pulumi requires a package.json in the pack, and Node resolves such names in the nearest one.
+// This import is relative instead of `#sidecar`: Pulumi requires a package.json in the pack, and Node resolves such names through the
+// nearest package.json.
 import { lintConfig } from "../node/lint/lint-config.ts";
 import {
   parseImageVersion,
@@ -12,9 +13,9 @@ import { monitorFields, findNaming } from "../node/conf/monitor-keys.ts";
 import { readFields } from "./values.ts";
 
 /**
- * Lints a rendered `node.conf` for a node version with the sidecar's own lint. Also checks what the lint leaves to the sidecar but a
- * deployment must contain: the metrics keys of that version, enabled (specification, "monitor_config keys" and "Versioning", 2). Returns
- * one line per finding.
+ * Lints a rendered `node.conf` for a node version with the sidecar's own lint. Also checks what lint leaves to the sidecar but a deployment
+ * must contain: that version's metrics keys, with pushing enabled (specification, "monitor_config keys" and "Versioning", 2). Returns one
+ * line per finding.
  */
 export function lintNodeConfiguration(
   text: string,
@@ -30,7 +31,7 @@ export function lintNodeConfiguration(
   return [...linted, ...findSilentMetrics(text, known, releases)];
 }
 
-/** Describes a release line mismatch between a version and an image tag; undefined if they match, or if the tag contains no version. */
+/** Describes a mismatch between the release lines of a version and an image tag; undefined if they match, or if the tag contains no version. */
 export function findImageDisagreement(version: string, image: string): string | undefined {
   const parsed = parseNodeVersion(version);
   const tagged = parseImageVersion(image);
@@ -44,7 +45,7 @@ function getReleaseLine({ release }: NodeVersion): string {
   return release.split(".", 2).join(".");
 }
 
-/** Returns why metrics would never be pushed, which no node reports: no keys at all, a missing key, or the switch turned off. */
+/** Returns the reason why metrics would never be pushed, which no node reports: there are no keys at all, a key is missing, or the switch is off. */
 function findSilentMetrics(text: string, version: NodeVersion, releases: NodeReleases): readonly string[] {
   const monitor = readMonitorConfig(text);
   if (monitor === undefined) return [];
@@ -60,7 +61,7 @@ function findSilentMetrics(text: string, version: NodeVersion, releases: NodeRel
   ];
 }
 
-/** Reads `chain.monitor_config` from a text; returns undefined if it can't be parsed, which the lint reports. */
+/** Reads `chain.monitor_config` from a text; returns undefined if the text can't be parsed, which lint reports. */
 function readMonitorConfig(text: string): Readonly<Record<string, unknown>> | undefined {
   const parsed = parseConfig(Buffer.from(text));
   return parsed.ok ? readFields(parsed.document.chain["monitor_config"]) : undefined;

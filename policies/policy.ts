@@ -109,10 +109,10 @@ export type RuleException = Readonly<{
   expires: string;
 }>;
 
-/** Effect of exceptions on a finding: whether it is excused, and a note about an invalid exception. */
+/** Effect of an exception on a finding: whether the finding is excused, and a note about an invalid exception. */
 export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
 
-/** Checks whether an exception excuses a resource from a rule today; the note explains why an expired or incomplete one does not. */
+/** Checks whether an exception excuses a resource from a rule today. The note explains why an expired or incomplete exception does not. */
 export function judgeException(
   exceptions: readonly RuleException[],
   { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,

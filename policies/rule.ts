@@ -4,14 +4,14 @@ export type PolicyResource = Readonly<{
   type: string;
   name: string;
   props: Readonly<Record<string, unknown>>;
-  /** Whether Pulumi rejects its deletion. */
+  /** Whether Pulumi rejects the resource's deletion. */
   protect: boolean;
 }>;
 
-/** Severity of a broken rule, in Pulumi's terms. Every rule is mandatory regardless. */
+/** Severity of a broken rule, in Pulumi's terms. Every rule is mandatory, whatever its severity. */
 export type Severity = "critical" | "high" | "medium";
 
-/** Options of a rule in the pack's configuration. */
+/** A rule's options in the pack's configuration. */
 export type RuleOptions = Readonly<{
   /** Registries from which images may come, e.g. `registry.example`; empty allows all. */
   allowedRegistries: readonly string[];
@@ -30,7 +30,7 @@ type Stated = Readonly<{
 export type ResourceRule = Stated &
   Readonly<{ scope: "resource"; check: (resource: PolicyResource, options: RuleOptions) => readonly string[] }>;
 
-/** Finding about a deployment as a whole, with the name of the resource concerned. */
+/** A finding about a deployment as a whole, with the name of the resource it concerns. */
 export type StackFinding = Readonly<{ resource: string; message: string }>;
 
 /** Rule about a deployment as a whole. */

@@ -1,7 +1,7 @@
 /**
- * Readers of resource properties. A deployment's properties are untyped, and at preview individual values can be unknown (reading one
- * throws, and Pulumi then reports the rule as advisory). A rule therefore reads only the values it needs, and a value of the wrong type
- * counts as absent, never as valid.
+ * Readers for resource properties. A deployment's properties are untyped, and at preview individual values can be unknown: reading one
+ * throws, and Pulumi then reports the rule as advisory. A rule therefore reads only the values it needs. A value of the wrong type counts
+ * as absent, never as valid.
  */
 
 /** Reads the items of a list; empty if the value isn't a list. */
@@ -35,7 +35,7 @@ export function isUnknown(read: () => unknown): boolean {
   }
 }
 
-/** Returns whether a switch that must be off is set to anything but `false`. */
+/** Returns whether a switch that must be off has any value other than `false`. */
 export function isOn(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }

@@ -3,7 +3,7 @@ import { readKubernetesWorkload } from "./kubernetes-workload.ts";
 import type { PolicyResource } from "./rule.ts";
 import type { Workload, Container } from "./workload.ts";
 
-/** Returns the workload of a resource; undefined if it has none. */
+/** Returns a resource's workload; undefined if it has none. */
 export function findWorkload(resource: PolicyResource): Workload | undefined {
   return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
 }

@@ -1,7 +1,7 @@
-/** Container variable; `value` is undefined if it comes from a reference. */
+/** A container's environment variable; `value` is undefined if it comes from a reference. */
 export type Variable = Readonly<{ name: string; value: string | undefined }>;
 
-/** Directory or file mounted by a container. */
+/** A directory or file that a container mounts. */
 export type Mount = Readonly<{
   path: string;
   /** Path on the host, for bind mounts and hostPath volumes. */
@@ -10,10 +10,10 @@ export type Mount = Readonly<{
   temporary: boolean;
 }>;
 
-/** Port reachable from outside the host or cluster network. */
+/** A port that is reachable from outside the host or cluster network. */
 type ExposedPort = Readonly<{ number: number; address: string }>;
 
-/** Container of either kind. Every reader reads only its own properties, so that one unknown value affects at most one rule. */
+/** A container on either platform. Every reader reads only its own properties, so that one unknown value affects at most one rule. */
 export type Container = Readonly<{
   name: string;
   image: () => string | undefined;
@@ -30,16 +30,16 @@ export type Container = Readonly<{
   probes: () => Readonly<{ ready: boolean; live: boolean }>;
   mounts: () => readonly Mount[];
   exposed: () => readonly ExposedPort[];
-  /** Whether it runs at most once and exits, without probes or restarts. */
+  /** Whether the container runs at most once and then exits, without probes or restarts. */
   oneShot: () => boolean;
 }>;
 
-/** One Docker container, or the pods created by a Kubernetes object. */
+/** One Docker container, or the pods that a Kubernetes object creates. */
 export type Workload = Readonly<{
   kind: "docker" | "kubernetes";
-  /** Gatehouse service, from the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
+  /** Gatehouse service, as given by the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
   service: () => string | undefined;
-  /** Labels by which network policies select its pods; empty for a Docker container. */
+  /** Labels by which network policies select the workload's pods; empty for a Docker container. */
   podLabels: () => Readonly<Record<string, unknown>>;
   /** Namespaces shared with the host: `network`, `pid`, `ipc`. */
   hostNamespaces: () => readonly string[];

@@ -23,7 +23,7 @@ import { auditEvents } from "./upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 
-/** The sidecar of one node: maintains its configuration and guards its RPC. */
+/** The sidecar for one node: maintains its configuration and guards its RPC. */
 export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sidecarSettings, start };
 
 async function start(settings: SidecarSettings, context: ServiceContext) {
@@ -38,7 +38,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const guardedNode = { ...settings, node: { ...settings.node, batchCallsMax } };
   const guarded = await guardNode(guardedNode, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
-  // The listener starts before the upkeep, so that a taken port is reported before the sidecar touches the node.
+  // The listener starts before the upkeep, so that a port conflict is reported before the sidecar touches the node.
   let releases: ReleaseWatch | undefined;
   const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
   const verdict = () => judgeVerdict(board.list(), scope);
@@ -72,7 +72,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   );
   keeping.use(await listenForControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {
-    // From now on, requests report that the sidecar is starting; a retry reaches the next process.
+    // After this, responses report that the sidecar is starting; a retry reaches the next process.
     upkeep = undefined;
     await endKeeping();
     state.release();
@@ -84,7 +84,7 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
   return restart.driver === "docker" || nodeCli.runner === "docker";
 }
 
-/** Lists the conditions that the sidecar watches under these settings; each is checked soon after the start. */
+/** Lists the conditions that the sidecar watches under these settings. Each is checked soon after startup. */
 function listWatchedConditions({
   pushgateway,
   volume,

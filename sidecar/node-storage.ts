@@ -24,7 +24,7 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk of the node's data and, if a claim is set, grows its volume. Disposing of it stops both watches. */
+/** Watches the disk that holds the node's data and, if a claim is set, grows its volume. Disposing of the result stops both watches. */
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
   const { dataPath, mayAct } = upkeep;
@@ -54,14 +54,14 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
   };
 }
 
-/** Watches the node's volume if a claim is set; settles when the watch has stopped; undefined without a claim. */
+/** Watches the node's volume if a claim is set. The result settles once the watch has stopped; without a claim, it is undefined. */
 function watchNodeVolume(
   { volume, kubernetes, restart, upkeep }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart" | "upkeep">,
   dependencies: Readonly<{
     dataPath: () => string | undefined;
-    /** Whether the sidecar may change anything now: growing a volume is irreversible. */
+    /** Whether the sidecar may make changes now: growing a volume is irreversible. */
     mayAct: () => boolean;
-    /** Time of the volume's last growth, persisted across restarts of the sidecar. */
+    /** Time at which the volume last grew, persisted across sidecar restarts. */
     grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
     board: ConditionBoard;
     events: EventLog;

@@ -21,7 +21,7 @@ const removed = {
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
 };
 
-/** All settings of the sidecar of one node: the node, its desired state, and how to reach it. Each section is in `settings/`. */
+/** All settings for one node's sidecar: the node, its desired state, and how to reach it. Each section is in `settings/`. */
 export const sidecarSettings = defineSettings(
   "sidecar",
   essentials,

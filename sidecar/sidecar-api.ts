@@ -106,7 +106,7 @@ const control: readonly ApiOperation[] = [
   }),
 ];
 
-/** Describes the API of the sidecar's operator listener; with a control token, includes the control routes. */
+/** Describes the API of the sidecar's operator listener. With a control token, includes the control routes. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
     ...nodePageShape,

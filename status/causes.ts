@@ -1,6 +1,6 @@
 import type { Condition, ConditionType } from "./condition.ts";
 
-/** Conditions that a cause also makes False: with any reason, or with one of those listed. */
+/** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
 /** One cause and its consequences. */
@@ -36,8 +36,8 @@ const ofStandstill: Effects = {
 };
 
 /**
- * Causes and their effects, causes first: each comes after whatever can be its own cause. Reasons tell apart what only looks alike: metrics
- * stop with the node, but not because of an unreachable Pushgateway.
+ * Causes and their effects, in causal order: each cause comes after anything that could cause it. Reasons distinguish cases that only look
+ * alike: metrics stop arriving when the node stops, but an unreachable Pushgateway has a different cause.
  */
 export const causes: readonly Cause[] = [
   {
@@ -124,7 +124,7 @@ export const causes: readonly Cause[] = [
   { type: "AutoPruneEnabled", effects: { PruneAdvancing: "any" } },
 ];
 
-/** Returns whether a cause, in its present state, can have made another condition False. */
+/** Returns whether a cause, in its current state, can have made another condition False. */
 export function explains(cause: Condition, effect: Condition): boolean {
   return causes.some(({ type, reasons, effects }) => {
     if (type !== cause.type || (reasons !== undefined && !reasons.includes(cause.reason))) return false;
@@ -133,7 +133,7 @@ export function explains(cause: Condition, effect: Condition): boolean {
   });
 }
 
-/** Ranks a condition in the order of causes; a condition without effects comes last. */
+/** Returns a condition's rank in the order of causes; a condition without effects comes last. */
 export function rankCondition({ type, reason }: Condition): number {
   const rank = causes.findIndex((cause) => cause.type === type && cause.reasons?.includes(reason) !== false);
   return rank === -1 ? causes.length : rank;

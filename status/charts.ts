@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** Series for the page's charts: the chain's height, and how far pruning may go and has gone (versions). */
+/** Series for the page's charts: the chain's height, the version up to which pruning may advance, and the version that it has reached. */
 export type Charts = Readonly<{ heights: Series; prunable: Series; pruned: Series }>;
 
 const pointsInChart = 120;
@@ -22,13 +22,13 @@ export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 /** The latest values of a quantity, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
 
-/** Max values of a chart, and the time that they span. */
+/** Max number of values in a chart, and the time span that they cover. */
 export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
 
 /**
  * Creates an empty series. Values are never moved: when there are too many, it drops the one that changes the drawn line least (Visvalingam
- * and Whyatt's line simplification), so that a constant value stays a flat line. When the clock is set back, it drops values with future
- * timestamps: a chart's time never runs backwards.
+ * and Whyatt's line simplification), so that a constant value stays a flat line. When the clock is set back, it drops values whose
+ * timestamps are now in the future, because a chart's time never runs backwards.
  */
 export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   let points: readonly SeriesPoint[] = [];
@@ -42,7 +42,7 @@ export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
   };
 }
 
-/** Finds the index of the point, excluding first and last, that is nearest to the line through its neighbours, by the area between them. */
+/** Finds the index of the point, excluding the first and last, that is nearest to the line through its neighbours, measured by the area between them. */
 function findLeastInformative(points: readonly SeriesPoint[]): number {
   const areas = points.slice(1, -1).map((point, index) => computeArea(points[index], point, points[index + 2]));
   return areas.indexOf(Math.min(...areas)) + 1;
@@ -55,7 +55,7 @@ function computeArea(before: SeriesPoint | undefined, point: SeriesPoint, after:
   return Math.abs(x * toY - toX * y);
 }
 
-/** A measured value. Without a sample there is no series: a 0 that was never measured would trigger alerts, or hide their cause. */
+/** A measured value. Without a sample, the gauge has no series: a 0 that was never measured would trigger alerts, or hide their cause. */
 export type SampleGauge = Readonly<{
   /** Sets the value; undefined removes the series until the next sample. */
   set: (value: number | undefined) => void;

@@ -4,7 +4,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
 
-/** Present conditions of the node, as reported by the sidecar's parts. */
+/** The node's current conditions, as reported by the sidecar's components. */
 export type ConditionBoard = Readonly<{
   /** Sets a condition. Only a change of its status or reason is logged, counted and dated. */
   set: (report: ConditionReport) => void;
@@ -14,8 +14,8 @@ export type ConditionBoard = Readonly<{
 }>;
 
 /**
- * Creates an empty board. `gatehouse_condition{type}` (1 True, 0 False, -1 Unknown) is one series per condition, whatever its reason;
- * `gatehouse_condition_info{type,reason}` is 1 for the active reason, one series per condition.
+ * Creates an empty board. `gatehouse_condition{type}` (1 True, 0 False, -1 Unknown) is one series per condition, whatever the reason.
+ * `gatehouse_condition_info{type,reason}` is 1 for the current reason, one series per condition.
  */
 export function createConditionBoard(
   dependencies: Readonly<{ log: Logger; metrics: Registry; clock: Clock; events: EventLog }>,

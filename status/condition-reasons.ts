@@ -1,4 +1,4 @@
-/** Failures of the node's tool, as reasons; shared by `NodeCliWorking` and `AutoPruneEnabled`. */
+/** Reasons for which the node's tool fails; shared by `NodeCliWorking` and `AutoPruneEnabled`. */
 const nodeCliFailures = [
   "NotFound",
   "NotExecutable",
@@ -9,8 +9,8 @@ const nodeCliFailures = [
 ] as const;
 
 /**
- * Every condition, in display order, with the reasons that each status can have. A part that reports another reason, or a reason under the
- * wrong status, does not compile; a check compares the table in this directory's README with this one.
+ * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
+ * the wrong status, does not compile. A check compares the table in this directory's README with this one.
  */
 export const conditionReasons = {
   RpcResponding: {

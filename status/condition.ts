@@ -1,32 +1,35 @@
 import { conditionReasons } from "./condition-reasons.ts";
 
-/** The sidecar's statement about its node, modeled on Kubernetes conditions. `True` always means healthy, so that one alert on `False` covers all of them. */
+/**
+ * What the sidecar reports about its node, modeled on Kubernetes conditions. `True` always means healthy, so that a single alert on `False`
+ * covers all conditions.
+ */
 export type Condition = ConditionReport &
   Readonly<{
-    /** Time of the last change of status or reason, ISO 8601. */
+    /** Time at which the status or reason last changed, ISO 8601. */
     since: string;
   }>;
 
-/** A condition as reported by the part that watches it. `reason` is one word for machines, specific to its type and status. */
+/** A condition as reported by the component that watches it. `reason` is one machine-readable word, specific to the type and status. */
 export type ConditionReport<Type extends ConditionType = ConditionType> = {
   [T in Type]: {
     [S in ConditionStatus]: Readonly<{
       type: T;
       status: S;
       reason: (typeof conditionReasons)[T][S][number];
-      /** Finding for humans: what was found, where, and what to do if the condition is not True. */
+      /** Finding, for humans: what was found, where, and what to do about it if the condition is not True. */
       message: string;
     }>;
   }[ConditionStatus];
 }[Type];
 
-/** The reasons that a condition can have with a status. */
+/** The reasons that a condition can have for a given status. */
 export type ReasonOf<
   Type extends ConditionType,
   Status extends ConditionStatus,
 > = (typeof conditionReasons)[Type][Status][number];
 
-/** `True`: healthy; `False`: wrong, an operator has to know; `Unknown`: not known, with the reason. */
+/** `True`: healthy; `False`: something is wrong that an operator has to know about; `Unknown`: not known, with the reason. */
 export type ConditionStatus = "True" | "False" | "Unknown";
 
 export type ConditionType = keyof typeof conditionReasons;
@@ -34,7 +37,7 @@ export type ConditionType = keyof typeof conditionReasons;
 /** Every condition of a node, in display order. */
 export const conditionTypes = Object.keys(conditionReasons) as readonly ConditionType[];
 
-/** Display titles of a condition: for True, for False, and for Unknown by reason. */
+/** A condition's display titles: for True, for False, and for Unknown by reason. */
 type Titles<Type extends ConditionType> = Readonly<{ healthy: string; unhealthy: string }> &
   ([ReasonOf<Type, "Unknown">] extends [never]
     ? unknown
@@ -199,7 +202,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
   NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },
 };
 
-/** Titles for reasons that are more specific than the title of their status. */
+/** Titles for reasons, where they are more specific than the status's title. */
 const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new blocks",
   "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",

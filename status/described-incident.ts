@@ -2,8 +2,8 @@ import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 
 /**
- * What to do about a condition: steps in order, and the path of its runbook on this listener; `message`: replaces the condition's message
- * where the page shows the rest itself.
+ * What to do about a condition: steps in order, and the path of its runbook on this listener. `message` replaces the condition's message if
+ * the page shows the rest of that message itself.
  */
 export type IncidentAdvice = Readonly<{
   steps: readonly Readonly<{ text: string; command?: string }>[];
@@ -41,7 +41,7 @@ export function describeIncident(
   };
 }
 
-/** Describes a consequence; omits a message that only repeats the cause's. */
+/** Describes a consequence; omits its message if that only repeats the cause's message. */
 function describeConsequence(condition: Condition, message: string) {
   const { type, reason } = condition;
   const isSame = condition.message === message;

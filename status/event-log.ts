@@ -7,7 +7,7 @@ export type SidecarEvent = Readonly<{
   kind: EventKind;
   /** The event as a self-contained sentence. */
   message: string;
-  /** Reason of the change, if the sentence does not give it. */
+  /** Reason for the change, if the sentence does not give it. */
   why?: string;
 }>;
 
@@ -24,15 +24,15 @@ export type EventKind =
   | "adopt"
   | "upgrade";
 
-/** Kinds of events that were only observed. */
+/** Kinds of events that record an observation only. */
 export type ObservationKind = "condition" | "version";
 
 /** Kinds of changes, made or intended. */
 export type ChangeKind = Exclude<EventKind, ObservationKind>;
 
-/** Fields that the audit log adds to an event if it is a change. */
+/** Fields that the audit log adds to an event that is a change. */
 export type EventChange = Readonly<{
-  /** Author: `sidecar` for its own changes, the command that an operator ran, or `somebody else`. */
+  /** Who made the change: `sidecar` for its own changes, the command that an operator ran, or `somebody else`. */
   by: string;
   /** `unknown` if another event reports the outcome. */
   outcome: "success" | "failure" | "unknown";
@@ -43,26 +43,26 @@ export type EventChange = Readonly<{
 /** Author and outcome of a change made by the sidecar itself. */
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
-/** A change about to be made. */
+/** A change that is about to be made. */
 export type BeginningChange = Omit<EventChange, "outcome">;
 
-/** The latest events, newest first; retained across restarts of the sidecar. */
+/** The latest events, newest first; retained across sidecar restarts. */
 export type EventLog = Readonly<{
   add: {
     (kind: ObservationKind, message: string, why?: string): void;
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
-  /** Records in the audit log that a change is about to be made, with outcome `unknown`; adds no visible event. */
+  /** Records in the audit log that a change is about to be made, with outcome `unknown`. Adds no visible event. */
   begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
-  /** Records in the audit log that a change failed, and why; adds no visible event, because a condition shows it. */
+  /** Records in the audit log that a change failed, and why. Adds no visible event, because a condition shows the failure. */
   fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 
-/** Max events retained. */
+/** Max number of events retained. */
 export const eventsStored = 100;
 
-/** Creates an event log that lasts as long as its process. */
+/** Creates an event log whose contents are lost when its process exits. */
 export function createRecentEvents(clock: Clock): EventLog {
   let events: readonly SidecarEvent[] = [];
   return {

@@ -9,7 +9,7 @@ export type CheckedType = {
 /** A check, as the start of a sentence ("The check of the disk"), and the conditions that it sets: the first in any case, the rest if they were set before. */
 export type WatchedCheck = Readonly<{ what: string; types: readonly [CheckedType, ...CheckedType[]] }>;
 
-/** Sets a check's conditions to Unknown because it failed with an unexpected error: its last finding must not appear current. */
+/** Sets a check's conditions to Unknown because the check failed with an unexpected error: its last finding must not appear current. */
 export function reportFailedCheck(
   { what, types }: WatchedCheck,
   error: unknown,

@@ -2,7 +2,7 @@ import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
 import { servesTraffic, type Verdict } from "./verdict.ts";
 
-/** First words of the page: a state in two or three words; then its cause, and the sidecar's reaction, in a sentence or two. */
+/** The first text on the page: a state in two or three words, followed by its cause and the sidecar's reaction in a sentence or two. */
 export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
 
 type PausedState = "Paused after a failed restart" | "Paused after a failed upgrade";
@@ -84,7 +84,7 @@ function describeChecks(conditions: readonly Condition[]): string {
   return off === 0 ? `All ${passing} checks pass.` : `${passing} checks pass; ${off} not known or off.`;
 }
 
-/** Causes whose title alone is not informative enough for a node that is down. */
+/** Causes whose title alone is not informative enough if the node is down. */
 const shortCauses: Readonly<Record<string, string>> = {
   "RpcResponding ConnectionRefused": "Its RPC refuses connections.",
   "RpcResponding ConnectionClosed": "Its RPC closes connections before responding.",
@@ -104,7 +104,7 @@ function describeCause({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
-/** The sidecar's actions for a node that is down, by the reason of `NoRestartPending`. */
+/** What the sidecar does about a node that is down, by the reason of `NoRestartPending`. */
 const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",

@@ -3,8 +3,8 @@ import type { Condition } from "./condition.ts";
 import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
 
 /**
- * Urgency of an incident: `critical` (the node serves no callers, or is unattended), `warning` (it serves, and something is wrong),
- * `working` (the sidecar is working on it), `unknown` (something could not be checked).
+ * Urgency of an incident. `critical`: the node serves no callers, or is unattended; `warning`: it serves callers, but something is wrong;
+ * `working`: the sidecar is working on it; `unknown`: something could not be checked.
  */
 export type IncidentSeverity = (typeof severities)[number];
 
@@ -14,7 +14,7 @@ const severities = ["critical", "working", "warning", "unknown"] as const;
 export type Incident = Readonly<{
   cause: Condition;
   severity: IncidentSeverity;
-  /** Other conditions that are not True, which will most likely recover with the cause. */
+  /** Other conditions that are not True, and that will most likely recover when the cause does. */
   consequences: readonly Condition[];
 }>;
 
@@ -31,7 +31,7 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }
 
-/** Finds the conditions caused by a cause, directly or transitively. */
+/** Finds the conditions that a cause explains, directly or transitively. */
 function findConsequences(cause: Condition, others: readonly Condition[]): readonly Condition[] {
   const direct = others.filter((other) => explains(cause, other));
   const rest = others.filter((other) => !direct.includes(other));
@@ -39,10 +39,10 @@ function findConsequences(cause: Condition, others: readonly Condition[]): reado
   return [...direct, ...further];
 }
 
-/** Reasons why a condition is Unknown because the first check is still to come. */
+/** Reasons for which a condition is Unknown because its first check has not run yet. */
 const notYetSeen: ReadonlySet<string> = new Set(["NotReconciledYet", "WaitingForHead"]);
 
-/** Returns whether to report a condition; one that has not been checked yet is not reported. */
+/** Returns whether to report a condition. A condition that has not been checked yet is not reported. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
   return status === "False" || reason === "NodeUnhealthy" || (isBlind(condition) && !notYetSeen.has(reason));

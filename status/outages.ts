@@ -2,27 +2,27 @@
 export type Outage = Readonly<{
   /** Wall clock. */
   fromMs: number;
-  /** Absent while it lasts. */
+  /** Absent while the outage lasts. */
   toMs?: number;
-  /** Whether it started before the first check. */
+  /** Whether the outage started before the first check. */
   beganEarlier: boolean;
 }>;
 
-/** Periods in which the node did not serve, and the start of its present state. */
+/** Periods in which the node did not serve, and the start of its current state. */
 export type Outages = Readonly<{
-  /** Records the present state; `serves` is undefined while unknown. */
+  /** Records the current state; `serves` is undefined while unknown. */
   note: (now: Readonly<{ state: string; serves: boolean | undefined }>) => void;
-  /** Start of the present state (wall clock), and whether it already was the state at the first check. */
+  /** Start of the current state (wall clock), and whether the node was already in that state at the first check. */
   since: () => Readonly<{ atMs: number; beganEarlier: boolean }> | undefined;
   /** Oldest first. */
   list: () => readonly Outage[];
 }>;
 
-/** Max outages retained, and their max age. */
+/** Max number of outages retained, and their max age. */
 const outagesKept = 50;
 const keptMs = 86_400_000;
 
-/** Creates an empty record of outages; it lasts as long as the process. */
+/** Creates an empty record of outages, which lasts as long as the process. */
 export function createOutages(clock: Readonly<{ wallMs: () => number }>): Outages {
   let outages: readonly Outage[] = [];
   let current: { state: string; atMs: number; beganEarlier: boolean } | undefined;

@@ -4,15 +4,15 @@ import { getJson } from "#daemon/http/get.ts";
 import { stackServices } from "#daemon/stack-services.ts";
 
 const timeoutMs = 5_000;
-/** Max size of a response; a sidecar's, with all its charts, has some 200 KB. */
+/** Max size of a response; a sidecar's response, with all its charts, is about 200 KB. */
 const answerBytesMax = 8 * 1_024 * 1_024;
 
-/** A status listener's response, raw and parsed; or why there is none, and what to do. */
+/** A status listener's response, raw and parsed; or the reason why there is none, and what to do about it. */
 export type StatusResponse<Status> = Readonly<
   { ok: true; raw: unknown; status: Status } | { ok: false; message: string }
 >;
 
-/** Requests a node's status from the listener of its sidecar or gateway, which `option` specifies. Never throws because of a response. */
+/** Requests a node's status from its sidecar's or gateway's listener, which `option` specifies. Never throws because of a response. */
 export async function requestStatus<Status>(
   listenerUrl: string,
   shape: z.ZodType<Status>,

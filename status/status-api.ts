@@ -28,7 +28,7 @@ const links = {
   pages: z.array(z.object({ name: z.string(), url: z.string() })).describe("Links on the status page"),
 };
 
-/** Fields of a node's `/status` used by its page. */
+/** Fields in a node's `/status` that its page uses. */
 export const nodePageShape = {
   ...links,
   verdict: statusVerdict,
@@ -44,7 +44,7 @@ export const pageOperation: ApiOperation = {
   answers: { 200: { description: "HTML; its assets are under /page/", text: "text/html" } },
 };
 
-/** The page of a service without a node, and its data source. */
+/** The page for a service without a node, and its data source. */
 export const servicePageApi: readonly ApiOperation[] = [
   {
     method: "get",
@@ -74,7 +74,7 @@ export const servicePageApi: readonly ApiOperation[] = [
   pageOperation,
 ];
 
-/** Describes `GET /status`, with a service's fields in addition to those of every node. */
+/** Describes `GET /status`, with a service's fields in addition to those that every node has. */
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
     at: z.iso.datetime().describe("Service time"),

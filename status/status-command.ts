@@ -5,7 +5,7 @@ import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { isRight, readFirstText, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
 
-/** The status listener of a sidecar or gateway. */
+/** A sidecar's or gateway's status listener. */
 export type StatusTarget = Readonly<{
   name: string;
   /** Without a path. */
@@ -19,11 +19,11 @@ export type StatusCommandOptions = Readonly<{
   where: string | readonly StatusTarget[];
   /** Whether to print JSON for programs: the listener's raw response; a list for several listeners. */
   json: boolean;
-  /** Refresh interval, until `signal` aborts; undefined: show once. */
+  /** Refresh interval until `signal` aborts; if undefined, the status is shown once. */
   everyMs: number | undefined;
 }>;
 
-/** Max recent events shown. */
+/** Max number of recent events shown. */
 const eventsShown = 5;
 
 const statusShape = z.object({
@@ -48,8 +48,8 @@ const statusShape = z.object({
 type Status = z.output<typeof statusShape>;
 
 /**
- * Shows the status of one or several nodes in a terminal, as reported by their sidecars or gateways. Returns the exit status: 0 when all is
- * right, 2 when something is not, 1 when a listener could not be reached.
+ * Shows the status of one or more nodes in a terminal, as reported by their sidecars or gateways. Returns the exit status: 0 if everything
+ * is right, 2 if something is not, 1 if a listener could not be reached.
  */
 export async function runStatusCommand(
   { where, json, everyMs }: StatusCommandOptions,
@@ -103,7 +103,7 @@ function formatJson(document: unknown): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** Control characters by which a text could manipulate a terminal: text from the node is only displayed. */
+/** Control characters with which a text could manipulate a terminal: text from the node must only be displayed. */
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function formatPlain(text: string): string {
@@ -113,7 +113,7 @@ function formatPlain(text: string): string {
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
-/** Formats a status: conditions that are not right first, each with its time and what to do; the right ones are only counted. */
+/** Formats a status. Conditions that are not right come first, each with its time and what to do about it; those that are right are only counted. */
 function formatStatus(
   status: Status,
   { isColored, events: shown }: Readonly<{ isColored: boolean; events: number }>,

@@ -31,7 +31,7 @@ export const statusCondition = z.object({
   since: z.iso.datetime(),
 });
 
-/** The headline of a sidecar's `/status`. */
+/** The headline in a sidecar's `/status`. */
 export const statusHeadline = z.object({
   state: z.string().describe("Two or three words, e.g. Healthy or Node down"),
   cause: z.string(),
@@ -41,7 +41,7 @@ export const statusHeadline = z.object({
 
 const dated = { at: z.iso.datetime(), old: z.boolean() };
 
-/** Payments counted by a facilitator or a resource server: those of the last hour, or of the observed part of it. */
+/** Payments that a facilitator or a resource server counted in the last hour, or in the part of it that was observed. */
 export const statusPayments = z.object({
   service: z.string(),
   pending: z.number(),
@@ -54,7 +54,7 @@ export const statusPayments = z.object({
   balanceDays: z.number().optional().describe("Days until the balance runs out at the rate over that time span"),
 });
 
-/** The figures in a `/status` response; unknown ones are absent. */
+/** The figures in a `/status` response; unknown figures are absent. */
 export const statusFigures = z.object({
   lastBlock: z.object({ height: z.number(), ...dated }).optional(),
   rpc: z.object({ latencyMs: z.number().optional(), failure: z.string().optional(), ...dated }).optional(),
@@ -66,7 +66,10 @@ export const statusFigures = z.object({
   payments: statusPayments.optional(),
 });
 
-/** Reads a status's headline, as shown on the page. A sidecar of an earlier release returns only a verdict, and a standalone gateway not even that. Pure. */
+/**
+ * Reads the headline from a status, as shown on the page. A sidecar from an earlier release returns only a verdict, and a standalone
+ * gateway not even that. Pure.
+ */
 export function readFirstText({
   right,
   headline,

@@ -1,12 +1,12 @@
 import { findConditionTitle, type Condition, type ConditionType } from "./condition.ts";
 
-/** Mode of the sidecar: wait for `gatehouse adopt`, act at once, or only observe. */
+/** The sidecar's mode: wait for `gatehouse adopt`, act at once, or only observe. */
 export type UpkeepMode = "adopt" | "enforce" | "observe";
 
 /**
- * State of the node as a whole, worst first: `held` (the sidecar has stopped acting), `down` (the node serves no traffic), `waiting` (it
- * serves, and the sidecar waits for an operator's approval), `wrong` (it serves, but not all is right), `working` (the sidecar is about to
- * fix it), `unknown` (it is unattended, or something was not or could not be checked), `right`.
+ * State of the node as a whole, worst first. `held`: the sidecar has stopped acting; `down`: the node serves no traffic; `waiting`: it
+ * serves, and the sidecar is awaiting an operator's approval; `wrong`: it serves, but not everything is right; `working`: the sidecar is
+ * about to fix it; `unknown`: it is unattended, or something was not or could not be checked; `right`.
  */
 export type VerdictLevel = (typeof verdictLevels)[number];
 
@@ -17,27 +17,27 @@ export type Verdict = Readonly<{ level: VerdictLevel; title: string; message: st
 
 export type VerdictScope = Readonly<{
   mode: UpkeepMode;
-  /** Conditions enabled by the settings: nothing is called right before all of them were checked. */
+  /** Conditions enabled by the settings: the node isn't reported as right before all of them have been checked. */
   watched: readonly ConditionType[];
 }>;
 
-/** Conditions required for the node to take traffic; `/readyz` requires the same. */
+/** Conditions that must be met for the node to take traffic; `/readyz` requires the same ones. */
 export const neededForTraffic = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
 
 /**
- * Returns whether a condition needed for traffic blocks it. A node serves the blocks it has while no reference reports a missing block; a
- * gateway whose node is unfit does not serve, although another condition reports the fault.
+ * Returns whether a condition that is needed for traffic blocks it. A node serves the blocks that it has as long as no reference reports a
+ * missing block. A gateway whose node can't take traffic does not serve, although another condition reports the fault.
  */
 export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
   return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");
 }
 
-/** Reasons of `NoRestartPending` with which the sidecar itself is working on the node. */
+/** Reasons for `NoRestartPending` that mean that the sidecar itself is working on the node. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
 /**
- * Reasons why a condition is Unknown that are acceptable: the settings require it, the node has nothing to check, or only the ability to
- * repair a later fault is unknown. With any other reason, the node is not called right.
+ * Acceptable reasons for which a condition is Unknown: the settings require it, the node has nothing to check, or it is only unknown
+ * whether a later fault could be repaired. With any other reason, the node isn't reported as right.
  */
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
@@ -116,7 +116,7 @@ const waiting: Verdict = {
   message: "It has changed nothing. The plan and the command to approve it are below.",
 };
 
-/** Builds the verdict for a failing upkeep. Other faults were found before that, or are found by other parts of the sidecar. */
+/** Builds the verdict for a failing upkeep. Other faults were found before the upkeep failed, or are found by other components of the sidecar. */
 function buildUnattendedVerdict({ message }: Condition, wrong: readonly Condition[]): Verdict {
   const others = wrong.filter(({ type }) => type !== "Reconciling");
   const also = others.length === 0 ? "" : ` Other known faults: ${formatTitles(others)}.`;

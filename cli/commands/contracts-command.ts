@@ -11,7 +11,7 @@ import { parseHttpUrl } from "./option-values.ts";
 
 const uses = Object.keys(contractUses) as ContractUse[];
 
-/** Creates `gatehouse contracts`, about the contracts that kinds of payment call. */
+/** Creates `gatehouse contracts`, which covers the contracts that payment kinds call. */
 export function createContractsCommand({ mask }: Readonly<{ mask: Mask }>) {
   const check = addChainOptions(new Command("check"))
     .summary("Show which of the contracts that payments need a chain has")
@@ -71,7 +71,7 @@ const hexBytes = z
   .regex(/^0x(?:[0-9a-fA-F]{2})+$/)
   .meta({ expected: "bytes in hexadecimal after 0x" });
 
-/** Max bytes of a file with a key or code; no chain takes longer init code (EIP-3860: 49,152 bytes). */
+/** Max size in bytes of a key or code file; no chain accepts longer init code (EIP-3860: 49,152 bytes). */
 const fileBytes = 200_000;
 
 function readHexFile(file: string, schema: z.ZodType<string>, fail: (why: string) => never): Hex {
@@ -93,7 +93,7 @@ function addChainOptions(command: Command) {
     .addOption(new Option("--for <use>", "only the contracts of this use; default: all").choices(uses));
 }
 
-/** Selects the contracts of a use, or all, and the one that deploys others. */
+/** Selects the contracts for one use, or all of them, and the contract that deploys the others. */
 function selectContracts(use: ContractUse | undefined) {
   return listContracts(use).map((id) => canonicalContracts[id]);
 }

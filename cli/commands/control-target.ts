@@ -11,7 +11,7 @@ import { findControlLocations } from "#sidecar/upkeep/control/control-places.ts"
 import { readSidecarSettings } from "./sidecar-settings.ts";
 import type { Command } from "@commander-js/extra-typings";
 
-/** Variable that holds the token, unless a token file is given. */
+/** Environment variable that holds the token if no token file is given. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 
 /**

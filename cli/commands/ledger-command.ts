@@ -44,7 +44,7 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("ledger").summary("Export the facilitator's ledger").addCommand(exported);
 }
 
-/** Writes to standard output, and resolves when its reader has taken it; rejects when the reader is gone. */
+/** Writes to standard output. Resolves once the reader has consumed the text; rejects if the reader has closed the pipe. */
 function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

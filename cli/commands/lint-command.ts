@@ -20,7 +20,7 @@ export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--docs-url <url>", "base URL of docs/, for the links in sarif", "https://gatehouse.example/docs")
     .action(async (configPaths, { nodeVersion, format, docsUrl }) => {
       const { runLintCommand: run } = await import("#node/lint/lint-command.ts");
-      // A workflow may change the directory, but its runner resolves paths from the checkout.
+      // A workflow may change the working directory, but the runner resolves paths relative to the checkout.
       const repository = process.env["GITHUB_WORKSPACE"] || process.cwd();
       const output = createTerminalOutput({ mask });
       process.exitCode = await run(

@@ -9,7 +9,7 @@ import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 
-/** Settings that `gatehouse pay` reads from the environment: every process could read a key on the command line. */
+/** Settings that `gatehouse pay` reads from the environment, because any process can read a key given on the command line. */
 const paySettings = defineSettings("pay", [], {
   signer: section({ privateKey: secret(privateKey).optional().describe("Private key of the paying account") }),
   chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
@@ -79,7 +79,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     });
 }
 
-/** Handles SIGINT and SIGTERM: the first signal aborts and still reports a payment in flight; the second exits the process. */
+/** Handles SIGINT and SIGTERM: the first signal aborts the command, which still reports a payment in flight; the second exits the process. */
 function listenForStop() {
   const controller = new AbortController();
   let status: number | undefined;

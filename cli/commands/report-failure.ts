@@ -3,8 +3,8 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 
 /**
- * Runs a command on a ledger and returns its exit status; 1, with one line on standard error, when it fails for a reason that an operator can
- * remedy: settings, ledger, node. Disposes of its resources at the end.
+ * Runs a command against a ledger and returns its exit status. If the command fails for a reason that the operator can remedy (settings,
+ * ledger, node), prints one line to standard error and returns 1. Disposes of the command's resources at the end.
  */
 export async function reportFailure(
   name: string,

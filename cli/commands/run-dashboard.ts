@@ -7,7 +7,7 @@ import { startOverview } from "#sidecar/overview/overview.ts";
 import { TargetError } from "#sidecar/overview/targets.ts";
 import { readTargets } from "../target-list.ts";
 
-/** Targets, and the address of the page. */
+/** Dashboard targets, and the page's listen address. */
 export type DashboardOptions = Readonly<{
   /** Targets, and files that list targets. */
   where: readonly string[];

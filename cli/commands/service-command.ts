@@ -14,11 +14,11 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
   load: () => Promise<Service<Schema>>;
   /**
-   * Whether the service supports a hot restart. With "or-serves-on", the running process keeps serving when no new one can start, and
-   * reports the reduced function. The sidecar can't: its node would be unattended.
+   * Whether the service supports a hot restart. With "or-serves-on", if no new process can start, the running one keeps serving and reports
+   * what it can't do. The sidecar can't do this: its node would be unattended.
    */
   handsOver?: "or-ends" | "or-serves-on";
-  /** Hides it from `--help`: only a deployment starts it. */
+  /** Hides the command from `--help`: only a deployment starts it. */
   hidden?: boolean;
 }>;
 
@@ -30,8 +30,8 @@ export function addServiceCommand<Schema extends z.ZodObject>(
 ): void {
   const loaded: { service?: Service<Schema> } = {};
   const service = async () => (loaded.service ??= await load());
-  // Help is synchronous, so the settings are loaded before help is requested. The supervisor of a hot restart needs no settings and stays
-  // small.
+  // Help output is synchronous, so the settings are loaded before help is requested. A hot restart's supervisor needs no settings, so it
+  // doesn't load them, which saves memory.
   program.hook("preSubcommand", async (_, chosen) => {
     if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
   });

@@ -23,7 +23,7 @@ type StackOptions = Limits &
     url?: string | undefined;
   }>;
 
-/** Options typed alongside those of a stack. */
+/** Other options of the command, which may conflict with those for a stack. */
 type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory" | "tokenFile"> &
   Readonly<{ directory: string | undefined; cancel: boolean; json: boolean }>;
 

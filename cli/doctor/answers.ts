@@ -10,21 +10,21 @@ const inUse = z.object({
   version: z.string(),
   files: z.array(z.object({ setting: z.string(), path: z.string(), refused: z.string().optional() })),
 });
-/** A service's answer at `/readyz`. */
+/** A service's response at `/readyz`. */
 export const readiness = z.object({
   checks: z.record(z.string(), z.object({ ok: z.boolean(), message: z.string(), tolerated: z.boolean().optional() })),
 });
-/** Part of `/status` that is read here, of a service with a node. */
+/** Fields read from the `/status` of a service that has a node. */
 export const status = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
 });
 
-/** A service's unparsed answers, by their file names in a bundle. */
+/** A service's raw responses, keyed by file name in the bundle. */
 type Answers = Readonly<{
   "configuration.json": Got<string>;
   "readyz.json": Got<string>;
   "metrics.txt": Got<string>;
-  /** Only of a service with a node. */
+  /** Only for a service that has a node. */
   "status.json"?: Got<string>;
 }>;
 
@@ -34,12 +34,12 @@ export const checkLimits = { timeoutMs: 5_000, answerBytesMax: 8 * 1_024 * 1_024
 /** A service with its responses. */
 export type InspectedService = KnownService &
   Readonly<{
-    /** Its unparsed responses; undefined if its address is unknown. */
+    /** The service's raw responses; undefined if its address is unknown. */
     answers: Answers | undefined;
     configuration: z.output<typeof inUse> | undefined;
     readiness: z.output<typeof readiness> | undefined;
     status: z.output<typeof status> | undefined;
-    /** Reads an unlabelled sample from its metrics. */
+    /** Reads an unlabelled sample from the service's metrics. */
     metric: (name: string) => number | undefined;
   }>;
 

@@ -14,7 +14,7 @@ import { redact } from "./redact.ts";
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
   services: readonly InspectedService[];
-  /** Log files whose tails are added. */
+  /** Log files whose tails are included. */
   logs: readonly string[];
   /** Milliseconds since 1970. */
   clock: () => number;
@@ -41,7 +41,7 @@ Left in: host names, IP addresses, accounts, paths. Look through it before you p
 /**
  * Writes a bundle (tar, gzip) that only its owner can read.
  *
- * @throws the file system's error; `EEXIST` if the file exists, which is left unchanged.
+ * @throws a file system error; `EEXIST` if the file already exists, in which case it is left unchanged.
  */
 export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
@@ -90,7 +90,7 @@ function listServiceEntries({ service, source, settings, answers }: InspectedSer
   return [[`${service}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
 }
 
-/** Names a log's entry after its file, with its index if another log has the same name. */
+/** Names a log's archive entry after its file, and adds the log's index if another log has the same name. */
 function nameLog(log: string, all: readonly string[]): string {
   const isAlone = all.filter((other) => basename(other) === basename(log)).length === 1;
   return isAlone ? basename(log) : `${all.indexOf(log)}-${basename(log)}`;

@@ -14,7 +14,7 @@ const inUse = z.object({
   files: z.array(z.object({ path: z.string(), sha256: z.string(), refused: z.string().optional() })),
 });
 
-/** The sidecar's conditions about node.conf and its connections to node and Pushgateway. */
+/** Sidecar conditions that concern node.conf and the connections to the node and the Pushgateway. */
 const driftConditions = new Set([
   "ConfigValid",
   "ConfigReconciled",

@@ -33,14 +33,15 @@ export type NamedServices = Readonly<{
 }>;
 
 /**
- * Finds the services to check: those of the stack in its directory, if it runs and no URLs or settings files specify others; else those
- * specified by URL, settings file or environment variables; else those that run here; else those at the default ports.
+ * Finds the services to check: those of the stack in its state directory, if that stack is running and no URL or settings file specifies
+ * others; otherwise those specified by URL, settings file or environment variable; otherwise those running on this machine; otherwise those
+ * at the default ports.
  */
 export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   const { urls, settings, stateDirectory: folder, env } = named;
   mask.hide(urls);
   const areNamed = Object.keys(urls).length > 0 || Object.keys(settings).length > 0;
-  // A stack prefers the user's variables to its own, so they describe the stack.
+  // A stack prefers the user's environment variables over its own, so the user's describe the stack.
   const running = areNamed ? [] : listRunningServices(env);
   const ofStack = areNamed || !existsSync(join(folder, "stack.lock")) ? [] : listStackServices(folder, env, { mask });
   if (ofStack.some(({ url }) => running.some((service) => isAt(service, url)))) return ofStack;

@@ -9,12 +9,12 @@ export const doctoredServices: readonly DoctoredService[] = listOperatedServices
 /** Service that `gatehouse doctor` checks; a standalone gateway is not a service of a stack. */
 export type DoctoredService = OperatedService | "gateway";
 
-/** Returns whether `gatehouse doctor` checks a service of this name. */
+/** Returns whether `gatehouse doctor` checks a service with this name. */
 export function isDoctored(name: string | undefined): name is DoctoredService {
   return doctoredServices.some((known) => known === name);
 }
 
-/** Source of the address of a service that wasn't specified. */
+/** Source reported for a service whose address wasn't specified. */
 export const defaultSource = "its default port";
 
 /** Information about a service before it is queried. */
@@ -22,7 +22,7 @@ export type KnownService = Readonly<{
   service: DoctoredService;
   /** Source of this information, e.g. `the environment`. */
   source: string;
-  /** URL of its operations listener; undefined if its settings can't be read. */
+  /** URL of the service's operations listener; undefined if its settings can't be read. */
   url: string | undefined;
   /** Its settings; undefined if only its address is known. */
   settings: KnownSettings | undefined;

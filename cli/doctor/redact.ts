@@ -14,9 +14,9 @@ const secretShapes: readonly RegExp[] = [
 
 const secretNames = String.raw`(?:private[-_]?key|secret|passw(?:or)?d|pwd|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?`;
 
-/** Values that the preceding text marks as secrets; the first group is retained. */
+/** Values that the text before them marks as secrets; the first capture group is retained. */
 const valuesBehind: readonly RegExp[] = [
-  // A whole header, for any scheme.
+  // A whole Authorization header, with any scheme.
   /(\bauthorization\\?["']?\s*[:=]\s*\\?["']?)[^\r\n"',\\]+/gi,
   // A command-line option.
   new RegExp(String.raw`(--[\w-]*${secretNames}\s+)\S+`, "gi"),
@@ -76,7 +76,7 @@ function computeMark(hex: string): string {
   return hash("sha256", digits).slice(0, 8);
 }
 
-/** Words of wallet seed phrases (BIP-39). */
+/** Words used in wallet seed phrases (BIP-39). */
 const seedWords: ReadonlySet<string> = new Set(english);
 /** Min words of a seed phrase. */
 const seedLength = 12;

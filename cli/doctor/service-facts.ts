@@ -108,7 +108,7 @@ function describeResourceServer({ listen, operations, facilitator, settlement }:
   };
 }
 
-/** Returns the gas limits of settlements in the resource server's own process: it has no such settings, so the facilitator's defaults apply. */
+/** Returns the gas limits for settlements that the resource server makes in its own process. It has no gas settings, so the facilitator's defaults apply. */
 function getDefaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
   const { chain, settlement } = facilitatorSettings.schema.shape;
   const { gasLimit, maxFeePerGasGwei } = settlement.parse({});

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readNamedText } from "#daemon/files/regular-file.ts";
 
-/** Max bytes of outputs to read; a stack has fewer. */
+/** Max bytes of stack outputs to read; a stack has fewer. */
 const outputsBytes = 4_194_304;
 
 const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });

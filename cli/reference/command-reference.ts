@@ -57,7 +57,7 @@ function formatChoices(choices: readonly string[] | undefined): string {
   return choices === undefined ? "" : `; one of ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
 }
 
-/** Formats an option's default, or its value when given without one; empty for a switch or a repeatable option. */
+/** Formats an option's default, or the value that it takes when given without one; empty for a switch or a repeatable option. */
 function formatDefault({ defaultValue, presetArg }: Option): string {
   if (presetArg !== undefined) return `alone: \`${String(presetArg)}\``;
   return typeof defaultValue === "string" || typeof defaultValue === "number" ? `\`${defaultValue}\`` : "";

@@ -69,7 +69,7 @@ function formatService(
   ];
 }
 
-/** Lists settings that a service printed before has with the same description. */
+/** Lists the settings that this service shares with one printed before, with the same description. */
 function formatShared(other: string, same: readonly SettingsLeaf[]): readonly string[] {
   return [...wrapLines(`As of [\`gatehouse ${other}\`](#gatehouse-${other}): ${listKeys(same)}.`), ""];
 }
@@ -78,7 +78,7 @@ function formatSection(section: string, leaves: readonly SettingsLeaf[]): readon
   return [`### ${section}`, "", ...leaves.flatMap(formatSetting), ""];
 }
 
-/** Returns whether the embedded service also has the setting, without the first key and with the same description. */
+/** Returns whether the embedded service has the same setting (its key without the first part), with the same description. */
 function isNested(leaf: SettingsLeaf, inner: SettingsDefinition): boolean {
   const [first, ...path] = leaf.path;
   return first === embedded && hasSame(inner, { ...leaf, path });
@@ -109,7 +109,7 @@ function formatSetting(leaf: SettingsLeaf): readonly string[] {
   return wrapLines(`- \`${key}\`${fallback}: ${escape(leaf.description)}.${accepted}`);
 }
 
-/** Leaves out what the key says of a range: the unit, and that it is a number. */
+/** Omits from a range what the key already implies: the unit, and that the value is a number. */
 function shortenRange(expected: string): string {
   return expected.replace(/^(?:\w+(?: \w+)?, )?a (?:whole |port )?number (?:of bytes )?(?=from )/, "");
 }

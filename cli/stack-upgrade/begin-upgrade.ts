@@ -29,7 +29,7 @@ export type BeginOptions = Readonly<{
 export type BeginDependencies = Readonly<{
   output: CommandOutput;
   pulumi: PulumiCli;
-  /** Creates the platform of a stack's target. @throws {Refused} if it can't be reached from here. */
+  /** Creates the platform for a stack's target. @throws {Refused} if it can't be reached from here. */
   platform: (target: StackTarget) => StackPlatform;
   queries: (target: StackTarget) => StackQueries;
   /** The kubeconfig's current context; undefined if it has none. */

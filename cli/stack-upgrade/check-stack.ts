@@ -128,7 +128,7 @@ async function readBefore(
 /** Latest status of a node from its sidecar, and problems that prevent an upgrade. */
 type CheckedNode = Readonly<{ said: SidecarStatus | undefined; problems: readonly string[] }>;
 
-/** Max checks of an unhealthy node before an upgrade is rejected; its sidecar checks more often. */
+/** Max number of checks of an unhealthy node before the upgrade is rejected; the sidecar checks more often. */
 const looksMax = 4;
 const betweenLooksMs = 5_000;
 

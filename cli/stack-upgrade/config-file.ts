@@ -7,10 +7,10 @@ import { describeRecord } from "./stack-plan.ts";
 type TypedPlace = Readonly<{ stack: string; directory: string; configFile: string | undefined }>;
 
 /**
- * Finds a stack's configuration file. A resumed upgrade uses its original file, which may have moved with the program's directory; if that
- * was removed, the typed one.
+ * Finds a stack's configuration file. A resumed upgrade uses its original file, even if it has moved with the program's directory; if the
+ * original was removed, the file given on the command line is used.
  *
- * @throws {Refused} for a different file, or one that can't be read.
+ * @throws {Refused} if a different file is given, or if the file can't be read.
  */
 export async function findConfigFile(
   { stack, directory, configFile: typed }: TypedPlace,

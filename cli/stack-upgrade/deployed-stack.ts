@@ -31,7 +31,7 @@ const defaultNamespace = "gatehouse";
  * Reads a stack's location from its configuration and outputs.
  *
  * @param statusUrl URL of its sidecar, overriding the stack's output.
- * @throws {Error} for a stack that this command can't upgrade, with the alternative.
+ * @throws {Error} if this command can't upgrade the stack; the message describes the alternative.
  */
 export function readDeployedStack(
   stack: string,
@@ -97,7 +97,7 @@ function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: un
   throw new Error(`the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`);
 }
 
-/** Finds the project's name, which is the namespace of the stack's keys. */
+/** Finds the project's name, which is the namespace for the stack's configuration keys. */
 function findProject(config: ConfigValues): string {
   const found = Object.entries(config).flatMap(([key, value]) =>
     key.endsWith(":nodeImage") && value ? [key.slice(0, -":nodeImage".length)] : [],
@@ -120,7 +120,7 @@ export function decideNewSide(
   return { image: requested.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
 }
 
-/** Builds the configuration change that deploys one side, whichever is deployed now. Pure. */
+/** Builds the configuration change that deploys one side, regardless of which side is deployed now. Pure. */
 export function buildConfigChange(
   project: string,
   { image, nodeVersion }: UpgradeSide,

@@ -30,10 +30,10 @@ export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), message: z.string() }),
 ]);
 
-/** Queries to a running stack; those to the node go through the gateway. */
+/** Queries to a running stack; queries to the node go through the gateway. */
 export type StackQueries = NodeRpc & Readonly<{ look: () => Promise<Readonly<z.output<typeof looked>>> }>;
 
-/** Creates the queries of a stack: to its sidecar's status listener, and to the node through the public gateway. */
+/** Creates the queries for a stack: to its sidecar's status listener, and to the node through the public gateway. */
 export function createStackQueries({
   statusUrl,
   rpcUrl,

@@ -9,9 +9,9 @@ import type { StackPlatform } from "./stack-platform.ts";
 import type { StackTarget } from "./stack-target.ts";
 
 /**
- * Creates the platform of a stack.
+ * Creates the platform for a stack.
  *
- * @throws {Refused} for an engine on another machine.
+ * @throws {Refused} if the engine runs on another machine.
  */
 export function createPlatform(target: StackTarget): StackPlatform {
   if (target.kind === "kubernetes") {
@@ -22,7 +22,7 @@ export function createPlatform(target: StackTarget): StackPlatform {
   throw new Refused(`the stack's engine is at ${target.engine}; run this on the machine where that engine is`);
 }
 
-/** Creates the queries of a stack: to its addresses on Docker, from the node's pod on Kubernetes. */
+/** Creates the queries for a stack: on Docker, sent to its addresses; on Kubernetes, sent from the node's pod. */
 export function createQueries(target: StackTarget): StackQueries {
   if (target.kind === "docker") return createStackQueries(target);
   return createPodQueries(createKubectlCluster(target));

@@ -11,7 +11,7 @@ import {
 } from "./node-status.ts";
 import type { NodeBefore } from "./stack-record.ts";
 
-/** Evidence that verifies a version, and the deadline. */
+/** Evidence required to verify a version, and the deadline. */
 export type ProofOptions = Readonly<{
   version: string;
   image: string;
@@ -19,7 +19,7 @@ export type ProofOptions = Readonly<{
   /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
   mayBeHeld: boolean;
   withinMs: number;
-  /** Time for which all checks must pass without interruption: a crash-looping node responds in between. */
+  /** Time during which all checks must pass without interruption: a crash-looping node responds between crashes. */
   steadyMs: number;
   everyMs: number;
 }>;
@@ -34,9 +34,9 @@ export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 
 /**
- * Waits until a node is verified: it runs the expected version with a matching node.conf, is above the old height with the same blocks, and
- * prunes and pushes metrics if it did before. All checks must pass for a while. An old block with another hash fails at once, as waiting
- * can't fix that.
+ * Waits until the node is verified: it runs the expected version with a matching node.conf, is above its old height with the same blocks,
+ * and prunes and pushes metrics if it did before. All checks must pass for a while. If an old block has a different hash, verification
+ * fails at once, because waiting can't fix that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
   const { withinMs, steadyMs, everyMs } = options;

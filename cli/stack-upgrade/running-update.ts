@@ -17,8 +17,8 @@ const killMs = 10_000;
 const checkAgainMs = 1_000;
 
 /**
- * Ensures that no `pulumi up` of an earlier run is still running: waits until its time limit, then stops it. No other step may run
- * meanwhile, as the update would start the new version over its results.
+ * Ensures that no `pulumi up` from an earlier run is still running: waits for it until its time limit, then stops it. No other step may run
+ * at the same time, because the update would start the new version on top of that step's results.
  */
 export async function endUpdate(
   { update: begun, limits }: Pick<StackRecord, "update" | "limits">,
@@ -33,7 +33,7 @@ export async function endUpdate(
   if (await hasEndedWithin(leftMs, signal)) return { kind: "done" };
   if (signal.aborted) return { kind: "waits", why: `process ${pid}, a pulumi up of an earlier run, is still at work` };
   say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
-  // Only once: on a second one, Pulumi exits without recording its changes.
+  // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
   processes.interrupt(pid);
   if (await hasEndedWithin(interruptMs)) return { kind: "done" };
   await processes.kill(pid);

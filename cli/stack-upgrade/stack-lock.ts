@@ -6,8 +6,8 @@ import { RecordError } from "./stack-record.ts";
 import type { StackTarget } from "./stack-target.ts";
 
 /**
- * Locks a stack for this process, independent of its program's location and the spelling of its name. Undefined if another process of this
- * user has the lock.
+ * Locks a stack for this process, regardless of where its program is and how its name is spelled. Undefined if another of this user's
+ * processes holds the lock.
  *
  * @throws {RecordError} if the file can't be locked.
  */

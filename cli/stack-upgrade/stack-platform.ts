@@ -21,7 +21,7 @@ export class PlatformError extends Error {
 export type PlatformCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
-  /** Gatehouse image that works on the data. */
+  /** Gatehouse image used to work on the data. */
   toolImage: string | undefined;
   /** node.conf in base64; undefined if it could not be read. */
   conf: string | undefined;
@@ -47,7 +47,7 @@ export type PlatformPlan = Readonly<{
 export type PlatformDescription = Readonly<{
   /** Name of the node, e.g. its container's. */
   node: string;
-  /** Name of the volume or claim with its data. */
+  /** Name of the volume or claim that holds the node's data. */
   volume: string;
   plan: PlatformPlan;
   /** Evidence of the running image, for a node that reports no version. */
@@ -57,8 +57,8 @@ export type PlatformDescription = Readonly<{
 }>;
 
 /**
- * Actions of an upgrade on a stack's engine or cluster. Each is idempotent, even when half done. Throws {@link PlatformError}; if that may
- * be temporary, a retry is safe.
+ * Actions that an upgrade performs on a stack's engine or cluster. Each is idempotent, even if interrupted halfway. Each may throw {@link
+ * PlatformError}; if the error may be temporary, a retry is safe.
  */
 export type StackPlatform = NodeAdapter &
   Readonly<{
@@ -70,7 +70,7 @@ export type StackPlatform = NodeAdapter &
     removeCopy: (record: StackRecord) => Promise<Removed>;
     /** Returns whether the node has this image, regardless of Pulumi's state. */
     runsImage: (place: Pick<StackRecord, "prefix" | "target">, image: string) => Promise<boolean>;
-    /** Removes leftovers of a killed update that block the next one, based on its error `said`; returns their number. */
+    /** Removes leftovers of a killed update that block the next update, based on that update's error `said`; returns the number removed. */
     removeStrays: (record: StackRecord, said: string, dependencies: StrayDependencies) => Promise<number>;
     /** Lists URNs of resources that a killed update may have changed without recording it. */
     listForgotten: (record: StackRecord, dependencies: Pick<StrayDependencies, "pulumi">) => Promise<readonly string[]>;

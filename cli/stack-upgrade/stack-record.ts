@@ -127,7 +127,10 @@ export class RecordError extends Error {
 
 const recordBytes = 65_536;
 
-/** Finds the path of a stack's record: next to its program, with only the last part of the stack's name, as that part alone may be typed. */
+/**
+ * Returns the path of a stack's record: next to the stack's program, named only after the last part of the stack's name, because the
+ * operator may type just that part.
+ */
 export function findRecordPath(programDirectory: string, stack: string): string {
   return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }
@@ -172,7 +175,7 @@ export async function removeRecord(path: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-/** A rejection with its remedy; nothing was changed. */
+/** A rejected request, with the remedy; nothing was changed. */
 export class Refused extends Error {
   override readonly name = "ConnectionRefused";
   readonly code = "refused";

@@ -46,7 +46,7 @@ function resumeRecord(record: StackRecord, nowMs: number): StackRecord {
 /** Lists the stages of the rollback. If only the old version has run, nothing has to stop: the node is started again before Pulumi runs. */
 function listBackward({ newRan, configured }: StackRecord): readonly [BackwardStage, ...BackwardStage[]] {
   if (newRan) {
-    // The data follows the configuration, so that only the old version can be started over it.
+    // The data is restored after the configuration, so that only the old version can be started on the restored data.
     return ["back-stopping", "back-configuring", "back-data", "back-updating", "back-proving", "back-cleaning"];
   }
   const configuring = configured ? (["back-configuring"] as const) : [];

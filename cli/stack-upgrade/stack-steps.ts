@@ -38,10 +38,10 @@ export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "proces
 
 const done = { kind: "done" } as const;
 
-/** Max earlier updates on record; an upgrade starts fewer, apart from those that wait for a lock. */
+/** Max number of earlier updates to record; an upgrade starts fewer, not counting those that wait for a lock. */
 const earlierMax = 20;
 
-/** The program's error about a container that does not run (infra/docker/health-wait.ts). */
+/** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
 /** Creates the steps of a stack upgrade. An engine or cluster that does not respond has changed nothing, so a step waits for it. */
@@ -127,7 +127,7 @@ async function update(
     updated = await runPulumiUp();
   }
   if (updated.kind !== "done") return updated;
-  // Not based on Pulumi's state: another image must not be started over this data.
+  // Checks the node's actual image, not Pulumi's state: another image must not be started on this data.
   if (await platform.runsImage(record, image)) return await platform.start(record);
   const forgotten = await platform.listForgotten(record, dependencies);
   if (forgotten.length > 0) {
@@ -188,7 +188,7 @@ async function proveNew(
   return done;
 }
 
-/** Verifies the old version. Another command may have left a different version here; a node that reports none is identified only by its image. */
+/** Verifies the old version. Another command may have left a different version here; a node that reports no version is identified only by its image. */
 async function proveOld(
   record: StackRecord,
   { queries, clock, pause, proof, platform }: StackStepsDependencies,

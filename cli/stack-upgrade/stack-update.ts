@@ -21,19 +21,19 @@ export type UpdateDependencies = Readonly<{
 const lockedWithinMs = 600_000;
 const checkAgainMs = 10_000;
 
-/** Max removals of a killed update's leftovers; each removes all. */
+/** Max attempts to remove a killed update's leftovers; each attempt removes all of them. */
 const cleaningsMax = 3;
 
-/** Max locks of killed updates to remove. */
+/** Max number of locks from killed updates to remove. */
 const deadLocksMax = 3;
 
-/** Errors of a self-managed backend and of Pulumi's service. */
+/** Errors about a locked stack, from a self-managed backend and from Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
 
 export type UpdateOptions = Pick<CommandLocation, "stack" | "directory"> &
   Pick<PulumiUpdate, "withinMs" | "onBegin"> &
   Readonly<{
-    /** Removes leftovers that block an update, based on its error `said`; returns their number. */
+    /** Removes leftovers that block an update, based on the update's error `said`; returns the number removed. */
     removeStrays: (said: string) => Promise<number>;
     /** Called when the stack is found locked, before the wait. */
     onLocked: () => Promise<void>;
@@ -42,8 +42,8 @@ export type UpdateOptions = Pick<CommandLocation, "stack" | "directory"> &
   }>;
 
 /**
- * Runs `pulumi up` despite leftovers of a killed one: waits for one that still runs, removes the lock of one that this upgrade started, and
- * removes node resources that Pulumi does not track.
+ * Runs `pulumi up` despite leftovers of a killed update: waits for an update that is still running, removes the lock of an update that this
+ * upgrade started, and removes node resources that Pulumi does not track.
  */
 export async function updateStack(
   { withinMs, removeStrays, onBegin, onLocked, begun, ...place }: UpdateOptions,
@@ -89,8 +89,8 @@ const lockCount = /currently locked by (\d+) lock/;
 type BegunUpdate = NonNullable<StackRecord["update"]>;
 
 /**
- * Finds the process that left the stack locked, from the error of a rejected `pulumi up`: an update that this upgrade started on this
- * machine and that has ended. Undefined if another party has a lock, or if that can't be determined.
+ * Finds the process that left the stack locked, based on the error of a rejected `pulumi up`. The process is an update that this upgrade
+ * started on this machine and that has ended. Undefined if another party holds a lock, or if this can't be determined.
  */
 async function findDeadLock(
   said: string,

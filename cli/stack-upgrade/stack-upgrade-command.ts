@@ -58,7 +58,7 @@ export type StackUpgradeDependencies = Readonly<{
   backLimits?: StackLimits;
 }>;
 
-/** The node must stay healthy for a while, because a crash-looping node responds in between. */
+/** The node must stay healthy for a while, because a crash-looping node responds between crashes. */
 const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
 
 /** Complete dependencies. */
@@ -106,7 +106,7 @@ export async function runStackUpgradeCommand(
 }
 
 /**
- * Upgrades the node of a stack by `pulumi up`; resumes an upgrade left by an earlier run. Returns the exit status of a run that started no
+ * Upgrades the node of a stack by `pulumi up`; resumes an upgrade left by an earlier run. Returns the exit status if the run started no
  * upgrade.
  *
  * @throws {Refused} with the remedy.
@@ -139,8 +139,8 @@ async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<
 }
 
 /**
- * Rejects another backend, which may have a stack of the same name. If Pulumi can't be queried, steps that need it fail by themselves;
- * starting the node does not.
+ * Rejects a different backend, which may have a stack with the same name. If Pulumi can't be queried, the steps that need it fail on their
+ * own; starting the node doesn't need it.
  */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   try {
@@ -152,7 +152,10 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   }
 }
 
-/** Amends the resumed record, for the same request or --continue; rejects any other request meanwhile. Time limits and the sidecar's URL may change. */
+/**
+ * Amends the resumed record for the same request or --continue; rejects any other request until the upgrade is finished. Time limits and
+ * the sidecar's URL may change.
+ */
 function resumeRequested(
   known: StackRecord,
   options: StackUpgradeOptions & Readonly<{ configFile: string }>,

@@ -5,11 +5,11 @@ import type { StackRecord } from "./stack-record.ts";
 /** How the node's process exited; `unknown` if there is no evidence left. */
 export type NodeEnd = "by itself" | "killed" | "unknown";
 
-/** Actions of an engine or a cluster on a node to copy and restore its data. Each is idempotent, even when half done. */
+/** Actions that an engine or a cluster performs on a node to copy and restore its data. Each is idempotent, even if interrupted halfway. */
 export type NodeAdapter = Readonly<{
-  /** Names the node in messages. */
+  /** Returns the node's name for messages. */
   name: (record: StackRecord) => string;
-  /** Inspects whether the node is stopped, and what identifies its last start: a later difference means that the node was started again. */
+  /** Returns whether the node is stopped, and an identifier of its last start; if the identifier differs later, the node was started again. */
   see: (record: StackRecord) => Promise<Readonly<{ isStopped: boolean; lastStart: string | undefined }>>;
   /** Stops sidecar and node within the node's grace period, and returns how the node exited. */
   end: (record: StackRecord) => Promise<NodeEnd>;
@@ -26,7 +26,7 @@ export type NodeAdapter = Readonly<{
         explainSpoiled?: never;
       }
     | {
-        /** Explains where the data is after the node was started over a half-finished restore: the copy is used up. */ explainSpoiled: (
+        /** Explains where the data is if the node was started on a half-finished restore, which has used up the copy. */ explainSpoiled: (
           record: StackRecord,
         ) => string;
         resetRestore?: never;
@@ -35,7 +35,7 @@ export type NodeAdapter = Readonly<{
 
 const done = { kind: "done" } as const;
 
-/** Stops the node to copy its data. Fails if the node had to be killed: its data may be incomplete, and a copy useless for a rollback. */
+/** Stops the node so that its data can be copied. Fails if the node had to be killed: its data may be incomplete, and a copy useless for a rollback. */
 export async function stopToCopy(record: StackRecord, adapter: NodeAdapter, amend: AmendRecord): Promise<StageOutcome> {
   // Skipped if an earlier run saw how the node exited and was killed afterwards.
   if (record.lastStart === undefined || (await adapter.see(record)).lastStart !== record.lastStart) {

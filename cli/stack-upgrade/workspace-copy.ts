@@ -8,11 +8,12 @@ import { syncTree } from "#daemon/files/sync-tree.ts";
 import { copyTree, isThere, makeMark, measureTree, listNames, readIfThere } from "./workspace-files.ts";
 
 /**
- * Copies and restores a node's data on its volume; runs in a separate container with the volume. Imports little more than Node's own
+ * Copies and restores a node's data on its volume; runs in a separate container that mounts the volume. Imports little more than Node's own
  * modules, for a fast start.
  *
- * A copy is on the same volume, in a directory that neither node nor sidecar sees: only there can files be cloned, and restored by
- * renaming. The directories themselves are never renamed: other engine volumes are views of them, and would still show the old ones.
+ * A copy is kept on the same volume, in a directory that neither the node nor the sidecar sees: only within the volume can files be cloned,
+ * and restored by renaming. The copied directories themselves are never renamed: other engine volumes are views of them, and would still
+ * show the old directories.
  */
 
 /** Directories of a volume to copy: the chain's data, and node.conf. */
@@ -28,7 +29,7 @@ export type WorkspaceCheck = Readonly<{
   clones: boolean;
   /** Ids of earlier upgrades that left copies or set-aside data. */
   leftovers: readonly string[];
-  /** Leftovers that include a copy: as far as visible here, their upgrades have not finished. */
+  /** Leftovers that include a copy; as far as can be seen here, their upgrades have not finished. */
   copies: readonly string[];
   /** node.conf in base64; absent if there is none. */
   conf?: string | undefined;
@@ -85,8 +86,8 @@ export async function flushWorkspace(volume: string): Promise<void> {
 }
 
 /**
- * Restores the data from another volume, the snapshot of this one, and sets the current data aside; without space for both, deletes the
- * current data first, because the snapshot remains. Resumes after a kill.
+ * Restores the data from another volume, which holds a snapshot of this one, and sets the current data aside. Without space for both,
+ * deletes the current data first, because the snapshot remains. Resumes after a kill.
  */
 export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
   const { copy, done } = locatePlaces(volume, id);
@@ -104,8 +105,8 @@ export async function restoreWorkspace(volume: string, id: string, snapshot: str
 }
 
 /**
- * Restores the copy and sets the current data aside. Resumes after a kill: until all data is set aside, a directory's entries are the new
- * version's; after that, the copy's.
+ * Restores the copy and sets the current data aside. Resumes after a kill: until all data is set aside, a directory's entries belong to the
+ * new version; after that, they belong to the copy.
  */
 export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
   const { copy, aside, done } = locatePlaces(volume, id);

@@ -59,7 +59,7 @@ async function setAttributes(path: string, { uid, gid, mode, atime, mtime }: Sta
   await lutimes(path, atime, mtime);
 }
 
-/** Changes the owner if root, as other users may not. In a cluster the node's own user copies the files and remains their owner. */
+/** Changes the owner if running as root; other users may not. In a cluster, the node's own user copies the files and remains their owner. */
 async function changeOwner(path: string, uid: number, gid: number): Promise<void> {
   if (process.getuid?.() === 0) await lchown(path, uid, gid);
 }
@@ -70,7 +70,7 @@ export async function measureTree(path: string): Promise<number> {
   if (stats === undefined) return 0;
   if (!stats.isDirectory()) return stats.isFile() ? stats.size : 0;
   let bytes = 0;
-  // The node runs meanwhile and may remove a directory.
+  // The node is running and may remove a directory during the measurement.
   for (const name of await listNames(path)) bytes += await measureTree(join(path, name));
   return bytes;
 }

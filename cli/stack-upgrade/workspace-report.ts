@@ -11,7 +11,7 @@ const shape = z.object({
   conf: z.string().optional(),
 });
 
-/** A job's findings on a node's volume. */
+/** A job's findings about a node's volume. */
 export type VolumeReport = Readonly<z.output<typeof shape>>;
 
 /**

@@ -23,12 +23,12 @@ export type LauncherWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 const intervalMs = 250;
 
-/** Shells that package managers run scripts with; one may sit between the package manager and this process. */
+/** Shells that package managers use to run scripts; one may sit between the package manager and this process. */
 const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh"]);
 
 /**
- * Watches the package manager that runs this process as a script (`npm start`): after a kill -9 it notifies no process, and the stack would
- * keep running without a terminal. Watches no other parent: a shell may exit before the processes that it started.
+ * Watches the package manager that runs this process as a script (`npm start`). A package manager killed by kill -9 notifies no process, so
+ * the stack would keep running without a terminal. Watches no other parent: a shell may exit before the processes that it started.
  */
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();
@@ -40,7 +40,7 @@ export function watchLauncher(env: Variables): LauncherWatch {
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Reads the id of this process's parent and, if that is a shell, of its grandparent; without Linux's /proc only the former. */
+/** Reads the id of this process's parent and, if that is a shell, of its grandparent. Without Linux's /proc, reads only the parent's id. */
 function readLaunchers(): string {
   try {
     // proc(5): pid (comm) state ppid …; the name in brackets may contain anything.

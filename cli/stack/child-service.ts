@@ -126,8 +126,8 @@ async function failIfAborted(signal: AbortSignal): Promise<never> {
 const logBytesMax = 10_485_760;
 
 /**
- * Opens a log file in append mode for a child to write to. Writing to the file directly, not to a pipe, the child loses no output and does
- * not hang when this process dies.
+ * Opens a log file in append mode for a child to write to. Because the child writes directly to the file, not to a pipe, it loses no output
+ * and does not hang if this process dies.
  */
 export function openLogFile(path: string): number {
   trimLogFile(path);

@@ -9,8 +9,8 @@ export type RequestedPort = Readonly<{ host: string; port: number; owner: string
 /**
  * Ensures that every port is free before anything starts.
  *
- * @throws {StartupError} with one line per taken port: its owner and the setting that changes it, and one per Gatehouse process on such a
- * port: how to stop it.
+ * @throws {StartupError} with one line per port in use, which reports the port's owner and the setting that changes the port, and one line
+ * per Gatehouse process on such a port, which explains how to stop it.
  */
 export async function requireFreePorts(
   wanted: readonly RequestedPort[],

@@ -7,15 +7,15 @@ import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
-/** Directories of a node: that of `ops`, and that of its process id. */
+/** A node's directories: the one with `ops`, and the one with its process id. */
 type NodeLocation = Readonly<{ directory: string; runDirectory: string }>;
 
-/** Directories of the node, and deadlines of its start and stop. */
+/** The node's directories, and the deadlines for starting and stopping it. */
 export type NodeProcessOptions = Readonly<{
-  /** Directory of `ops` and its configuration file. */
+  /** Directory that contains `ops` and its configuration file. */
   opsDirectory: string;
   configPath: string;
-  /** Directory of its process id. */
+  /** Directory that holds the node's process id. */
   runDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
@@ -23,7 +23,7 @@ export type NodeProcessOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A node started by its own `ops`. Disposal runs `./ops stop --force`. */
+/** A node started with its own `ops`. Disposal runs `./ops stop --force`. */
 export type NodeProcess = AsyncDisposable & Readonly<{ readyAfterMs: number }>;
 
 /**
@@ -49,7 +49,7 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
   return { readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
 }
 
-/** Stops any node that runs in a workspace, to free its ports: left by a killed stack, or started by the user. */
+/** Stops any node that runs in a workspace, to free its ports; a killed stack may have left it, or the user may have started it. */
 export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
   const runDirectory = join(workspace, "run");
   if (!existsSync(join(runDirectory, "node.pid"))) return;
@@ -58,7 +58,7 @@ export async function stopLeftNode(workspace: string, stopDeadlineMs: number): P
 }
 
 /**
- * Stops a node with its own `ops`; kills it on timeout, so that nothing of a stack remains.
+ * Stops a node with its own `ops`; kills it on timeout, so that nothing of the stack remains.
  *
  * @throws {StartupError} if it was killed.
  */

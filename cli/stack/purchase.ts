@@ -3,7 +3,7 @@ import { pay } from "#client/pay.ts";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** Order for one resource: its URL, token and payee, and the paying client. */
+/** An order for one resource: the resource's URL, token and payee, and the paying client. */
 export type Purchase = Readonly<{
   url: string;
   network: string;

@@ -20,7 +20,7 @@ export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): strin
 /** Document of `gatehouse stack --json`, printed after the purchase. */
 export type StackDocument = Readonly<{
   parts: readonly ReadyRow[];
-  /** Page about all services, with `--overview`. */
+  /** Page about all services, served with `--overview`. */
   overview: string | undefined;
   /** Document of `gatehouse pay --json`. */
   purchase: unknown;

@@ -54,7 +54,7 @@ export function buildSidecarEnvironment(
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
     // The stack has just created the node, so no confirmation is needed.
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    // Its commands find the only sidecar that runs here.
+    // The sidecar's commands need no option to find it: no other sidecar runs here.
     GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: formatOwnCommand(process.cwd()),
     // If the user kills the node while trying the stack, it must recover while they watch.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",

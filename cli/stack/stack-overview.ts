@@ -14,7 +14,7 @@ import type { StackPlan } from "./stack-plan.ts";
  * @throws {StartupError} when the port is taken.
  */
 export function startStackOverview({ scraped }: Pick<StackPlan, "scraped">, port: number): Promise<HttpListener> {
-  // A Pushgateway has metrics but no page.
+  // A Pushgateway has metrics but no page to link to.
   const shown = scraped.filter(({ service }) => isOperatedService(service));
   const targets = shown.map(
     ({ service, host, port: listens }) => `${service}=http://${formatAuthority(host, listens)}`,

@@ -44,7 +44,7 @@ export type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;
   signerKeyFile: string;
-  /** User's own environment; overrides the stack's variables. */
+  /** The user's environment; overrides the stack's variables. */
   env: Variables;
   /** Port of the page about all services. */
   overview?: number | undefined;
@@ -149,7 +149,7 @@ function buildWantedPort(
   return { owner, host, port, setting: toEnvironmentName(service, path) };
 }
 
-/** Builds the target of a service's listener as reached locally; a listener on all addresses is reached on loopback. */
+/** Builds the scrape target for a service's listener as reached from this machine; a listener on all addresses is reached on loopback. */
 function buildScrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
   const row = stackServices[service];
   const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};

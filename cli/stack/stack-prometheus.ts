@@ -13,7 +13,7 @@ import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { openLogFile } from "./child-service.ts";
 
-/** Options of a Prometheus that scrapes an embedded stack. */
+/** Options for a Prometheus that scrapes an embedded stack. */
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   port: number;
@@ -28,14 +28,14 @@ export type StackPrometheusOptions = Readonly<{
 /** A running Prometheus, stopped on disposal. `alertsUrl`: its alerts page. */
 export type StackPrometheus = AsyncDisposable & Readonly<{ alertsUrl: string; readyAfterMs: number }>;
 
-/** Short, because a user waits for it; the alert rules tolerate up to two minutes. */
+/** Short, because a user waits for results; the alert rules tolerate up to two minutes. */
 const intervalSeconds = 5;
 const lookEveryMs = 200;
 const lastWordsCharactersMax = 2_000;
 
 /**
- * Shell script that kills the program once the other end of its standard input is closed, including by a kill; the watch exits with the
- * program. Only its user can read its files.
+ * Shell script that runs the program, and kills it once the other end of the script's standard input is closed, including by a kill; the
+ * watch exits with the program. Only this user can read the program's files.
  */
 const endsWithItsParent =
   'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
@@ -52,9 +52,9 @@ export function requirePrometheus(): void {
 }
 
 /**
- * Runs Prometheus with Gatehouse's rules over a stack, and waits until it responds.
+ * Runs Prometheus with Gatehouse's rules against a stack, and waits until it responds.
  *
- * @throws {StartupError} when it exits before that or times out, with its last output.
+ * @throws {StartupError} when it exits before it responds or times out, with its last output.
  */
 export async function startStackPrometheus(options: StackPrometheusOptions): Promise<StackPrometheus> {
   const { directory, port, signal, startDeadlineMs } = options;
@@ -106,9 +106,9 @@ function spawnPrometheus({
     "--storage.tsdb.retention.time=1d",
     "--storage.tsdb.retention.size=512MB",
     `--web.listen-address=127.0.0.1:${port}`,
-    // Stores the trace id of a duration (an exemplar), if the gateway traces.
+    // Stores the trace id of a duration (an exemplar) if the gateway has tracing enabled.
     "--enable-feature=exemplar-storage",
-    // By default, scripts of any page in this machine's browser may read it.
+    // By default, scripts on any page in this machine's browser may read Prometheus's responses.
     "--web.cors.origin=^$",
   ];
   const log = openLogFile(logPath);

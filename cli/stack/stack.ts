@@ -34,7 +34,7 @@ export type StackOptions = Readonly<{
   /** Print one JSON document after the purchase, and everything else to `stderr`. */
   json: boolean;
   stateDirectory: string;
-  /** Port of a Prometheus over the stack; absent: none runs. */
+  /** Port for a Prometheus that observes the stack; if absent, none runs. */
   observe: number | undefined;
   /** Port for the services page; if absent, the page is not served. */
   overview: number | undefined;
@@ -43,12 +43,12 @@ export type StackOptions = Readonly<{
 
 type Output = Readonly<{ write(text: string): unknown }>;
 
-/** Outputs of a stack, and their terminal colours. */
+/** Output streams of a stack, and their terminal colours. */
 export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint: Paint }>;
 
 const limits = {
   readyDeadlineMs: 30_000,
-  /** Stops the resource server first, then all others in parallel: in total less than the 5 s in which Ctrl-C ends everything. */
+  /** Stops the resource server first, then all others in parallel. The total is less than the 5 s after which Ctrl-C ends everything. */
   frontStopDeadlineMs: 1_500,
   backStopDeadlineMs: 3_000,
   restartsMax: 5,
@@ -56,13 +56,13 @@ const limits = {
   pauseMs: 200,
 } as const;
 
-/** Makes the C library use one heap and return freed memory; `cli/gatehouse.sh` does the same when run by name. */
+/** Makes the C library use one heap and return freed memory; `cli/gatehouse.sh` does the same when a user runs `gatehouse`. */
 const releasesMemory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
 
-/** Exit status that shells expect of a command interrupted by Ctrl-C. */
+/** Exit status that shells expect from a command interrupted by Ctrl-C. */
 const interruptedStatus = 130;
 
 /**
@@ -172,7 +172,7 @@ function listExtraPorts({ observe, overview }: Pick<Start, "observe" | "overview
   return wanted.flatMap(({ port, ...one }) => (port === undefined ? [] : [{ ...one, host: "127.0.0.1", port }]));
 }
 
-/** Serves the page about all services; loaded only after the purchase, because a server replaces the global `Response` of `fetch`. */
+/** Serves the page about all services. Loaded only after the purchase, because a server replaces the global `Response` that `fetch` uses. */
 async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisposableStack): Promise<string> {
   const { startStackOverview } = await import("./stack-overview.ts");
   return `${resources.use(await startStackOverview(plan, port)).url}/`;
@@ -195,7 +195,7 @@ async function startObserver(
 
 type StartedParts = Readonly<{ rows: readonly ReadyRow[]; configPath: string }>;
 
-/** Starts the parts without dependencies, then those that need the node, then the one that needs the facilitator; stops in reverse. */
+/** Starts the parts without dependencies, then those that need the node, then the one that needs the facilitator; stops them in reverse order. */
 async function startParts(
   plan: StackPlan,
   directory: StateDirectory,

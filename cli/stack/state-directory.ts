@@ -44,7 +44,7 @@ export async function createStateDirectory(directory: StateDirectory): Promise<v
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });
 }
 
-/** Renders the embedded stack's routes file: `GET /data` and `GET /api/info` for one cent each, from the sample upstream. */
+/** Renders the embedded stack's routes file: `GET /data` and `GET /api/info`, priced at one cent each and served by the sample upstream. */
 export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
   const route = (path: string, description: string) => ({
     accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
@@ -67,8 +67,8 @@ export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: s
 const lockName = "stack.lock";
 
 /**
- * Locks a state directory for this process until disposal. The kernel releases a killed process's lock. The lock file also marks the
- * directory as a stack's: `fresh` empties no other.
+ * Locks a state directory for this process until disposal. If the process is killed, the kernel releases the lock. The lock file also marks
+ * the directory as a stack's: `fresh` empties no other directory.
  *
  * @throws {StartupError} when another stack uses the directory, or `fresh` would empty a directory that no stack created.
  */

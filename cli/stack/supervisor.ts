@@ -9,7 +9,7 @@ import {
 /** Limits on restarts of a crashing service: `restartsMax` within `windowMs`, each after `pauseMs`. */
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
-/** Prints an event of a service to the terminal. */
+/** Prints a service's event to the terminal. */
 export type Announce = (line: string) => void;
 
 /**

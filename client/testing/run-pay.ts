@@ -6,7 +6,7 @@ export const url = "http://shop.test/data";
 /** Limits that allow the seller's offer. */
 export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
 
-/** Runs `pay` with exactly these options; separates the body from all other output, as a shell does. */
+/** Runs `pay` with exactly these options; like a shell, separates the body from all other output. */
 export async function runPay(
   options: Partial<PayOptions>,
   shop: Pick<ReturnType<typeof createSeller>, "fetch"> = createSeller(),

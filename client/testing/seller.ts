@@ -11,7 +11,7 @@ import type { Fetch } from "../paying-fetch.ts";
 export const privateKey = `0x${"11".repeat(32)}` as const;
 export const account = privateKeyToAccount(privateKey);
 
-/** Token on chain 1672, and an offer in it. */
+/** A token on chain 1672, and an offer that is priced in it. */
 export const asset = {
   network: "eip155:1672",
   address: "0x00000000000000000000000000000000000000aA",
@@ -40,7 +40,7 @@ export function answerDelivered(): Response {
   return new Response("the goods", { headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } });
 }
 
-/** Creates a server that requests payment with `accepts` and responds to paid requests with `answers` in order, repeating the last one. */
+/** Creates a server that requests payment with `accepts` and responds to paid requests with `answers` in order; repeats the last answer. */
 export function createSeller(
   accepts: PaymentRequirements[] = [offer],
   answers: (() => Response | Promise<Response>)[] = [answerDelivered],

@@ -1,4 +1,4 @@
-/** Audited changes to money or a node: each line's `event.action` and its meaning. */
+/** Audited changes to money or a node: each log line's `event.action` and its meaning. */
 export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
   "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
@@ -22,7 +22,7 @@ export type AuditAction = keyof typeof auditActions;
 /** An audited change. */
 export type AuditEntry = Readonly<{
   action: AuditAction;
-  /** `unknown` if another line reports the outcome. */
+  /** `unknown` if another log line reports the outcome. */
   outcome: "success" | "failure" | "unknown";
   /** Actor: a user, an account or a service. */
   by: string;

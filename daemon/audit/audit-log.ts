@@ -4,7 +4,7 @@ import type { AuditEntry } from "./audit-entry.ts";
 /** Records changes to money and to a node. */
 export type AuditLog = Readonly<{ add: (entry: AuditEntry) => void }>;
 
-/** Creates an audit log: writes `change-made` events to the service's own log at any log level except `silent`. */
+/** Creates an audit log that writes `change-made` events to the service's own log, at any log level except `silent`. */
 export function createAuditLog(log: Logger): AuditLog {
   const lines = log.level === "silent" ? log : log.child({}, { level: "info" });
   return { add: ({ message, ...change }) => lines.info({ event: "change-made", ...change }, message) };

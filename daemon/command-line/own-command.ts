@@ -6,18 +6,18 @@ import { quoteShellWord } from "./shell-word.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The script installed as `gatehouse`; a bundle of the programs doesn't have it. */
+/** The script installed as `gatehouse`; a bundle of the programs doesn't include it. */
 const launcher = join(root, "cli/gatehouse.sh");
 
-/** The command words that rerun this program: the single executable, or Node and the entry point of `gatehouse` from this installation. */
+/** The command words that rerun this program: the single executable, or Node and this installation's entry point for `gatehouse`. */
 export const ownProgram: readonly [string, ...string[]] = isSea()
   ? [process.execPath]
   : [process.execPath, join(root, "cli/gatehouse.js")];
 
 /**
  * Formats the start of a shell command that reruns this program: `gatehouse` if it is on PATH, `npx gatehouse` in the program's own folder,
- * else its launcher, or without a launcher the current Node. In any other folder, `npx` would query the registry for a package of that
- * name, whoever owns it.
+ * otherwise its launcher, or the current Node if there is no launcher. In any other folder, `npx` would ask the registry for a package with
+ * that name, whoever owns it.
  *
  * @param directory where the command is typed, for shorter paths; without it the paths work anywhere.
  */
@@ -28,7 +28,7 @@ export function formatOwnCommand(directory?: string): string {
   return ownProgram.map((path) => quoteShellWord(formatPath(path, directory))).join(" ");
 }
 
-/** Checks whether a shell with this process's PATH runs this program by its name. */
+/** Checks whether a shell with this process's PATH would run this program for its name. */
 function isOnPath(): boolean {
   const own = isSea() ? process.execPath : launcher;
   const first = findOnPath("gatehouse");

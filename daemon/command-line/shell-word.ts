@@ -1,4 +1,4 @@
-/** Quotes a text as one word of a POSIX shell, if necessary. */
+/** Quotes text as one word for a POSIX shell, if necessary. */
 export function quoteShellWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

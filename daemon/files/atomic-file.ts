@@ -7,15 +7,16 @@ import { skipMissing } from "../skip-missing.ts";
 export type ReplaceFileOptions = Readonly<{
   /** Mode of a new file; an existing file keeps its own. Default 0600. */
   mode?: number;
-  /** Copies an existing file's other attributes, besides mode and owner, to its replacement; throws to cancel. */
+  /** Copies an existing file's attributes, other than mode and owner, to its replacement; throws to cancel the replacement. */
   copyAttributes?: (from: string, to: string) => Promise<void>;
-  /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to cancel. */
+  /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to cancel the replacement. */
   beforeRename?: () => Promise<void>;
 }>;
 
 /**
- * Replaces a file atomically: a reader, or a machine that loses power at any instant, sees either the old or the new content, never a part.
- * Writes a temporary file in the same directory with the same mode and owner, then fsync, rename, and fsync of the directory.
+ * Replaces a file atomically: a reader, or a machine that loses power at any instant, sees either the complete old content or the complete
+ * new content. Writes a temporary file in the same directory with the same mode and owner, then fsyncs it, renames it, and fsyncs the
+ * directory.
  *
  * @throws the file system's own error (`ENOSPC`, `EROFS`, …), after removing the temporary file.
  */
@@ -44,8 +45,8 @@ export async function replaceFile(
 }
 
 /**
- * Removes temporary files that killed calls of {@link replaceFile} left in a directory, for target names that `isOurs` accepts. Only for
- * the sole writer of those files: another writer's replacement in flight would lose its file.
+ * Removes temporary files that killed calls of {@link replaceFile} left in a directory, for target names that `isOurs` accepts. Only safe
+ * for the sole writer of those files: if another writer were replacing a file, its temporary file would be removed.
  */
 export async function removeTemporaries(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await listNames(directory)) {
@@ -80,8 +81,8 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Restricts a file of this user to its owner (0600), including files that earlier versions created world-readable. Leaves other users'
- * files, which this process can't change, and anything that isn't a file unchanged.
+ * Restricts a file owned by this user to its owner (0600), including files that earlier versions created world-readable. Leaves unchanged
+ * other users' files, whose mode this process can't change, and anything that isn't a file.
  */
 export function keepPrivate(path: string): void {
   const stats = statSync(path);

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { copyFile, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Checks whether a directory's file system clones files; tries it with a file, because file systems don't report it. */
+/** Checks whether a directory's file system supports cloning, by cloning a file: file systems don't report it. */
 export async function canClone(directory: string): Promise<boolean> {
   const probe = join(directory, `.gatehouse-clone-${randomUUID()}`);
   try {
@@ -20,10 +20,10 @@ export async function canClone(directory: string): Promise<boolean> {
   }
 }
 
-/** Error codes of a file system that can't clone a file, or not yet: ZFS can't until it has written the file. */
+/** Error codes from a file system that can't clone a file, or can't clone it yet: ZFS can't until it has written the file to disk. */
 const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
 
-/** Checks whether an error of a cloning copy means that the file system can't clone. */
+/** Checks whether an error from a cloning copy means that the file system can't clone. */
 export function isNoClone(error: unknown): boolean {
   return noClone.has((error as NodeJS.ErrnoException).code ?? "");
 }

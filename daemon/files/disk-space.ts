@@ -5,7 +5,7 @@ import { statfs } from "node:fs/promises";
 export type DiskSpace = Readonly<{
   totalBytes: number;
   usedBytes: number;
-  /** Bytes that a non-root process may still write: blocks reserved for root count neither as used nor as free. */
+  /** Bytes that a non-root process may still write: blocks reserved for root count as neither used nor free. */
   freeBytes: number;
   /** Share of free bytes: 100 % minus the `Use%` of `df`. */
   freeBytesRatio: number;
@@ -18,7 +18,7 @@ export type DiskSpace = Readonly<{
 /**
  * Reads the disk space at a path.
  *
- * @throws what statfs(2) throws.
+ * @throws any error from statfs(2).
  */
 export async function readDiskSpace(path: string): Promise<DiskSpace> {
   return deriveDiskSpace(await statfs(path));
@@ -47,7 +47,7 @@ export function deriveDiskSpace({
   };
 }
 
-/** A copy must not fill the disk: other processes keep writing. */
+/** A copy must leave space on the disk: other processes keep writing. */
 const roomShare = 1.1;
 
 /** Checks whether a copy of this size fits. Pure. */

@@ -8,14 +8,15 @@ export class HangingFileSystem extends Error {
 }
 
 /**
- * Calls to one file system, any of which may never return. While a call is overdue, no other starts, because each would occupy another of
- * Node's few threads for files and names (`UV_THREADPOOL_SIZE`, set by `cli/launch.js`); with none left, everything else blocks.
+ * Calls to one file system, any of which may never return. While a call is overdue, no other call starts, because each would occupy another
+ * thread of Node's small thread pool (`UV_THREADPOOL_SIZE`, set by `cli/launch.js`). With no thread left, everything else would block.
  */
 export type FileDeadline = Readonly<{
   /**
    * Waits for a call; `what` describes it, as in "reading /a/node.conf".
    *
-   * @throws {HangingFileSystem} when the call times out, or while an earlier one is overdue; and whatever the call throws.
+   * @throws {HangingFileSystem} when the call times out, or while an earlier call is overdue.
+   * @throws any error that the call itself throws.
    */
   call: <T>(what: string, call: () => Promise<T>) => Promise<T>;
   /** Whether a call is overdue. */
@@ -46,7 +47,7 @@ export function createFileDeadline(
       const late = { what, since: new Date(clock.wallMs()).toISOString() };
       const over = new AbortController();
       const made = call().finally(() => over.abort());
-      // Excludes time in which this process was suspended: the file system may have responded long ago.
+      // Time during which this process was suspended doesn't count: the file system may have responded long ago.
       await Promise.race([made, pauseWhileRunning(withinMs, AbortSignal.any([over.signal, signal]))]);
       if (signal.aborted) await Promise.race([made, pause(Math.min(withinMs, stopWithinMs), over.signal)]);
       if (over.signal.aborted) return made;

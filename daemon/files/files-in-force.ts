@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** A hot-reloaded file of a service: its active content. */
+/** The active content of one of a service's hot-reloaded files. */
 export type FileInForce = Readonly<{
   /** The setting that specifies the file. */
   setting: string;
@@ -9,7 +9,7 @@ export type FileInForce = Readonly<{
   sha256: string;
   /** Time at which the active text was read, ISO 8601. */
   readAt: string;
-  /** All problems of the file's current text, in whole sentences; absent if that text is active. */
+  /** All problems with the file's current text, in whole sentences; absent if that text is active. */
   problems?: readonly string[];
 }>;
 

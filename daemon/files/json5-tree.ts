@@ -5,7 +5,7 @@ function parseJson5Tree(text: string): DocumentNode | undefined {
   try {
     return parse(text, { mode: "json5" });
   } catch {
-    // The caller that reads the values reports the syntax error.
+    // The code that reads the values reports the syntax error.
     return undefined;
   }
 }

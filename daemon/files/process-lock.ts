@@ -7,14 +7,14 @@ import { readRegularText } from "./regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
 
-/** The process that holds a lock, with everything an operator needs to stop it. */
+/** The process that holds a lock, with everything that an operator needs to know to stop it. */
 export type LockHolder = Readonly<z.output<typeof lockHolder>>;
 
 /** Whether this process holds the lock, or why not. */
 export type ProcessLockResult = Readonly<
   | { ok: true }
   | { ok: false; reason: "Locked"; holder?: LockHolder }
-  /** The lock file belongs to another user, so that whether one of their processes holds it is unknown. */
+  /** The lock file belongs to another user, so it is unknown whether one of that user's processes holds the lock. */
   | { ok: false; reason: "NotOurs"; why: string }
   | { ok: false; reason: "LockFailed"; why: string }
 >;
@@ -28,18 +28,18 @@ export type ProcessLock = Disposable &
     remove: () => void;
   }>;
 
-/** Max bytes read from the holder's file. */
+/** Max bytes read from the file that describes the holder. */
 const holderBytes = 65_536;
 
-/** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; extended codes contain them in the lowest byte. */
+/** SQLite's result codes SQLITE_BUSY, _READONLY, _FULL and _CANTOPEN; an extended code contains one of these in its lowest byte. */
 const busy = 5;
 const cannotOpen = 14;
 const readOnly = 8;
 const full = 13;
 
 /**
- * Creates a lock: an exclusive SQLite transaction that writes to a file, since a transaction on a read-only file locks nothing. The
- * operating system releases it when the process exits, for whatever reason, so a crash needs no cleanup. `<lockPath>.json` describes the
+ * Creates a lock: an exclusive SQLite transaction that writes to a file, because a transaction on a read-only file locks nothing. The
+ * operating system releases the lock when the process exits for any reason, so a crash needs no cleanup. `<lockPath>.json` describes the
  * holder; `node` identifies the locked resource, such as a sidecar's node.conf.
  */
 export function createProcessLock(lockPath: string, node: string): ProcessLock {
@@ -59,7 +59,7 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(lockPath, { timeout: 0 });
-      // Before SQLite creates the journal, which inherits the mode.
+      // Done before SQLite creates the journal, which inherits the mode.
       keepPrivate(lockPath);
       database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
       held = { database, inode: statSync(lockPath).ino };
@@ -85,12 +85,13 @@ export function formatHolder({ pid, host, since }: LockHolder): string {
 function writeHolder(path: string, node: string): void {
   const holder: LockHolder = { pid: process.pid, host: hostname(), since: new Date().toISOString(), node };
   try {
-    // Remove and recreate: any user with write access here could put a named pipe in its place, and the write would block forever.
+    // The file is removed and recreated: any user with write access here could have replaced it with a named pipe, on which the write would
+    // block forever.
     rmSync(path, { force: true });
     writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
     keepPrivate(path);
   } catch {
-    // Only the lock matters, not the holder's details: on a full disk, other sidecars report "another process".
+    // Only the lock matters, not the holder's details: without them, e.g. on a full disk, other sidecars report "another process".
   }
 }
 
@@ -121,7 +122,7 @@ function readHolder(path: string): LockHolder | undefined {
   try {
     return lockHolder.parse(JSON.parse(readRegularText(path, holderBytes)));
   } catch {
-    // The holder has only just started, could not write the file, or something else replaced it.
+    // The holder has only just started or could not write the file, or something else has replaced the file.
     return undefined;
   }
 }

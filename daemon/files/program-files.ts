@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-// Namespace import: the first releases of Node 24 lack `getAssetKeys`, and no executable is built from them.
+// Namespace import: the first releases of Node 24 lack `getAssetKeys`, but no single executable is built from those releases.
 import * as sea from "node:sea";
 
 const root = join(import.meta.dirname, "../..");
@@ -10,7 +10,7 @@ export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "stat
 
 export type ProgramFolder = (typeof programFolders)[number];
 
-/** Lists the file names of a bundled folder; empty if an installation lacks the folder. */
+/** Lists the file names in a bundled folder; empty if an installation lacks the folder. */
 export function listProgramFiles(folder: ProgramFolder): readonly string[] {
   if (sea.isSea()) {
     const paths = sea.getAssetKeys().filter((path) => dirname(path) === folder);
@@ -20,7 +20,7 @@ export function listProgramFiles(folder: ProgramFolder): readonly string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-/** Reads a text file of a bundled folder: next to the code, or embedded in the single executable. */
+/** Reads a text file from a bundled folder: next to the code, or embedded in the single executable. */
 export function readProgramFile(folder: ProgramFolder, name: string): string {
   return sea.isSea() ? sea.getAsset(`${folder}/${name}`, "utf8") : readFileSync(join(root, folder, name), "utf8");
 }

@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
-/** The bytes of a regular file and the time of its last change (`ctime`, milliseconds since 1970). */
+/** A regular file's bytes and the time of its last change (`ctime`, milliseconds since 1970). */
 export type RegularFile = Readonly<{ bytes: Uint8Array; changedAtMs: number }>;
 
-/** A path to something other than a regular file within the size limit. */
+/** The path does not lead to a regular file within the size limit. */
 export class RegularFileError extends Error {
   override readonly name = "RegularFileError";
   readonly code: "not_regular" | "too_large";
@@ -16,10 +16,10 @@ export class RegularFileError extends Error {
 }
 
 /**
- * Reads a whole regular file through symbolic links, at most `limitBytes`. Rejects a named pipe or a device without blocking: opens it with
- * `O_NONBLOCK` (open(2)) and reads nothing from it.
+ * Reads a whole regular file of at most `limitBytes`, following symbolic links. Rejects a named pipe or a device without blocking: opens it
+ * with `O_NONBLOCK` (open(2)) and reads nothing from it.
  *
- * @throws {RegularFileError} for anything other than a regular file, and for a larger one.
+ * @throws {RegularFileError} if it isn't a regular file, or is larger.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export async function readRegularFile(path: string, limitBytes: number): Promise<RegularFile> {
@@ -27,7 +27,7 @@ export async function readRegularFile(path: string, limitBytes: number): Promise
   const stats = await file.stat();
   if (!stats.isFile()) throw new RegularFileError("not_regular", "it is not a regular file");
   const bytes = await readUpTo(file, stats.size, limitBytes);
-  // Read after the content: `bytes` may include anything written in between.
+  // Read after the content: `bytes` may include changes made in between.
   return { bytes, changedAtMs: (await file.stat()).ctimeMs };
 }
 
@@ -50,7 +50,7 @@ const pieceBytes = 65_536;
 /**
  * Reads the text of a whole regular file synchronously, for a startup or a reload; otherwise like {@link readRegularFile}.
  *
- * @throws {RegularFileError} for anything other than a regular file, and for a larger one.
+ * @throws {RegularFileError} if it isn't a regular file, or is larger.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readRegularText(path: string, limitBytes: number): string {
@@ -67,9 +67,9 @@ export function readRegularText(path: string, limitBytes: number): string {
 
 /**
  * Reads text from the source given on the command line, up to `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). Blocks
- * until a pipe is written.
+ * until a pipe is written to.
  *
- * @throws {RegularFileError} for a larger text.
+ * @throws {RegularFileError} if the text is larger.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
@@ -94,7 +94,7 @@ function readTextUpTo(file: number, limitBytes: number): string {
   }
 }
 
-/** Explains why a file can't be read, as a phrase for the middle of a sentence: the system's error code, or the actual file type. */
+/** Explains why a file can't be read, as a phrase for use within a sentence: the system's error code, or the actual file type. */
 export function explainUnreadable(cause: unknown): string {
   if (cause instanceof RegularFileError) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);

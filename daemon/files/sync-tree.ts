@@ -6,7 +6,7 @@ import { syncDirectory } from "./atomic-file.ts";
 const concurrentFiles = 16;
 
 /**
- * Waits until every regular file and every directory entry of a tree is on disk (fsync(2)), from the leaves to the root, so that a later
+ * Waits until every regular file and every directory entry in a tree is on disk (fsync(2)), from the leaves to the root, so that a later
  * power loss loses nothing.
  *
  * @throws the file system's own error, or the signal's reason.

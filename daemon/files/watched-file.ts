@@ -23,12 +23,15 @@ export type WatchedFileOptions<Value> = Readonly<{
   apply: (value: Value) => void;
 }>;
 
-/** The log and the list that report changes of the file. */
+/** The log and the list of loaded files, which report changes to the file. */
 export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesLoaded }>;
 
 /** Time for which a file must stay unchanged before it is read, in case it is still being written. */
 const settleMs = 100;
-/** Interval between checks for a change without an event: a watch is lost when its folder is removed, on some file systems, and when watches run out. */
+/**
+ * Interval between checks for a change that triggered no event. Watches don't work if the folder is removed, on some file systems, or if
+ * the system runs out of watches.
+ */
 const checkEveryMs = 1_000;
 
 /**
@@ -112,8 +115,8 @@ function createWatchedFile(
     follow: (reload: () => void): AsyncDisposable => {
       let isChecking = false;
       let isOver = false;
-      // Asynchronous: a hanging file system, such as NFS without its server, would block everything that this thread serves. One check at a
-      // time, because each hanging check occupies one of the few threads for files.
+      // Asynchronous: otherwise a hanging file system, such as NFS without its server, would block everything that this thread serves. Runs
+      // one check at a time, because each hanging check occupies a thread of the small thread pool.
       const check = async () => {
         if (isChecking) return;
         isChecking = true;
@@ -151,7 +154,7 @@ function createWatchedFile(
 
 /**
  * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. If stat fails, the
- * stamp is the reason: the file is then read once, which reports the problem, and once more when stat succeeds again.
+ * stamp is the reason for the failure: the file is then read once, which reports the problem, and once more when stat succeeds again.
  */
 function readStamp(path: string): string {
   try {

@@ -6,16 +6,16 @@ import { explainUnreadable, readRegularFile } from "../files/regular-file.ts";
 import { DeadlineError, within } from "../time.ts";
 import { settingsFileBytes } from "./settings-source.ts";
 
-/** The text of the settings that a service last ran with, retained across its processes. It contains no secret, because settings files must not. */
+/** The text of the settings that a service last ran with, retained when its processes are replaced. It contains no secret, because settings files must not. */
 export type StoredSettings = Readonly<{
   path: string;
-  /** Undefined if nothing is retained, or if it can't be read. */
+  /** Undefined if no text is retained, or if it can't be read. */
   recall: () => Promise<string | undefined>;
   /** Resolves when the text is on disk. A failure is only logged. */
   remember: (text: string) => Promise<void>;
 }>;
 
-/** The owner of the settings, and the log for read and write failures. */
+/** The owner of the settings, and the log in which read and write failures are reported. */
 export type StoredSettingsOptions = Readonly<{
   service: string;
   settingsPath: string;
@@ -23,7 +23,7 @@ export type StoredSettingsOptions = Readonly<{
   warn: (message: string) => void;
 }>;
 
-/** Time limit of reading or writing the file: a process that waits for a hanging file system could not even be stopped. */
+/** Time limit for reading or writing the file: otherwise, a process that waits for a hanging file system could not even be stopped. */
 const fileMs = 10_000;
 
 /** Retains settings in the user's state directory, keyed by service and settings file path. */

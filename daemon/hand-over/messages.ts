@@ -3,15 +3,15 @@ export type ServiceStep = "prepared" | "ready" | "yielded";
 
 /** Messages from a service process to its supervisor. */
 export type ServiceMessage =
-  /** Its settings are valid; it waits to proceed. */
+  /** The process's settings are valid; it waits for permission to proceed. */
   | Readonly<{ type: "prepared" }>
-  /** It accepts requests. */
+  /** The process accepts requests. */
   | Readonly<{ type: "ready"; urls: Readonly<Record<string, string>> }>
-  /** It has released all exclusive resources. */
+  /** The process has released all exclusive resources. */
   | Readonly<{ type: "yielded" }>
-  /** It listens on a new socket, attached to the message. */
+  /** The process listens on a new socket, attached to the message. */
   | Readonly<{ type: "socket"; name: string }>
-  /** It listens on the inherited sockets of this name. */
+  /** The process listens on the inherited sockets of this name. */
   | Readonly<{ type: "uses"; name: string }>;
 
 /** Messages from the supervisor to a service process. */
@@ -21,7 +21,7 @@ export type HandOverMessage =
   | Readonly<{ type: "proceed" }>
   | Readonly<{ type: "serving" }>
   | Readonly<{ type: "yield" }>
-  /** The next process serves: the receiver drains its work, then exits. */
+  /** The next process is serving: the receiver drains its work, then exits. */
   | Readonly<{ type: "leave" }>
   | Readonly<{ type: "settings"; file: SettingsInForce }>;
 
@@ -30,9 +30,9 @@ export type SettingsInForce = Readonly<{
   path: string;
   /** SHA-256 of the active text, in hexadecimal. */
   sha256: string;
-  /** Problem of the file's current text; absent if that text is active. */
+  /** Problem with the file's current text; absent if that text is active. */
   refused?: string | undefined;
 }>;
 
-/** The environment variable that tells a process that it runs under a supervisor; its own children don't inherit it. */
+/** The environment variable that tells a process that it runs under a supervisor; the process's own children don't inherit it. */
 export const handOverVariable = "GATEHOUSE_HAND_OVER";

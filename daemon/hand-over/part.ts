@@ -7,18 +7,18 @@ import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 export type HandOverPart = Readonly<{
   /** Reports that the settings are valid, and waits for permission to start; resolves early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;
-  /** Registers the callback for changes of the settings file's state; its first call precedes the process's start. */
+  /** Registers the callback for changes in the settings file's state; its first call precedes the start of the process. */
   followSettings: (notify: (file: SettingsInForce) => void) => void;
   /** Registers the function that releases all exclusive resources, so that the next process can start. */
   release: (release: () => Promise<void>) => void;
-  /** Registers the function that shuts this process down once the next one serves. */
+  /** Registers the function that shuts this process down once the next process is serving. */
   leave: (leave: () => void) => void;
 }>;
 
-/** Joins the hot restarts of a service; returns undefined if this process has no supervisor. */
+/** Makes this process take part in its service's hot restarts; returns undefined if it has no supervisor. */
 export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
   if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
-  // Children of this process take no part in hot restarts.
+  // Children of this process don't take part in hot restarts.
   delete environment[handOverVariable];
   const given = new Map<string, SocketHandle[]>();
   let isHandedOver = false;
@@ -38,7 +38,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
         proceeding.resolve();
         return;
       case "serving":
-        // Nothing accepts connections on sockets for which the new settings have no listener.
+        // Closes sockets for which the new settings have no listener: otherwise they would queue connections that are never accepted.
         for (const unused of given.values()) for (const one of unused) one.close();
         given.clear();
         return;
@@ -63,7 +63,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   });
   return {
     turn: async (signal) => {
-      // Until then, nothing else keeps the process alive.
+      // Until the process may proceed, nothing else keeps it alive.
       process.channel?.ref();
       sendToSupervisor({ type: "prepared" });
       await Promise.race([proceeding.promise, waitForAbort(signal)]);
@@ -81,7 +81,7 @@ export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | un
   };
 }
 
-/** Sends nothing if the parent has exited: that shuts this process down by other means. */
+/** Sends nothing if the parent has exited: that shuts this process down in another way. */
 function sendToSupervisor(message: ServiceMessage, handle?: SocketHandle): void {
   if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
 }

@@ -11,33 +11,33 @@ export type HeldSockets = ReadonlyMap<string, readonly SocketHandle[]>;
 
 /** A process of a service. */
 export type ServiceProcess = Readonly<{
-  /** Resolves with whether the process reached the step; false if it exits first. */
+  /** Resolves to true once the process reaches the step, to false if it exits first. */
   reached: (step: ServiceStep) => Promise<boolean>;
-  /** Resolves with the exit status; null if a signal killed the process. */
+  /** Resolves to the exit status, or to null if a signal killed the process. */
   ended: Promise<number | null>;
-  /** The URLs that it reported to serve. */
+  /** The URLs that the process reported. */
   urls: () => Readonly<Record<string, string>>;
-  /** The sockets that it listens on, both inherited and its own. */
+  /** The sockets that the process listens on, both inherited and its own. */
   listensOn: (given: HeldSockets) => HeldSockets;
   send: (message: HandOverMessage, handle?: SocketHandle) => void;
   signal: (name: NodeJS.Signals) => void;
-  /** The last part of its standard error. */
+  /** The tail of the process's standard error. */
   lastWords: () => string;
 }>;
 
 /** Characters of standard error retained to explain why a process exited. */
 const wordsKept = 4_096;
 
-/** Time to wait for the last output of an exited process: its children may hold the pipe open. */
+/** Time to wait for the last output from an exited process: its children may hold the pipe open. */
 const lastWordsMs = 500;
 
-/** Time limit for a process to read its settings, on a busy machine. */
+/** Time limit for a process to read its settings, even on a busy machine. */
 const preparedWithinMs = 120_000;
 
 /** Time limit for a process to release its resources: it first finishes a node restart in progress. */
 const yieldWithinMs = 3_600_000;
 
-/** Starts a service process, which reads its settings from that file and then waits. */
+/** Starts a service process, which reads its settings from the given file and then waits. */
 export function startServiceProcess(
   service: string,
   settingsPath: string,
@@ -53,7 +53,7 @@ export function startServiceProcess(
   return followService(child);
 }
 
-/** Describes a service whose program failed to start, as an exited process. Node throws some of the errors synchronously (ETXTBSY, ENOMEM, E2BIG). */
+/** Represents a service whose program failed to start as an exited process. Node throws some of these errors synchronously (ETXTBSY, ENOMEM, E2BIG). */
 function describeUnstarted(why: string): ServiceProcess {
   return {
     reached: () => Promise.resolve(false),
@@ -73,7 +73,7 @@ function spawnService(
   return spawn(program, args, {
     env: { ...environment, [handOverVariable]: "1" },
     stdio: ["ignore", "inherit", "pipe", "ipc"],
-    // Ctrl-C on a terminal reaches only this process, which forwards it once.
+    // Ctrl-C in a terminal reaches only this process, which forwards it once.
     detached: true,
   });
 }
@@ -103,7 +103,7 @@ function followService(child: ChildProcess): ServiceProcess {
     process.stderr.write(piece);
     words = `${words}${piece.toString()}`.slice(-wordsKept);
   });
-  // A broken channel or a failed spawn is reported by the exit.
+  // The exit reports a broken channel or a failed spawn.
   child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-wordsKept)));
   const late = setTimeout(() => child.kill("SIGKILL"), preparedWithinMs).unref();
   void steps.prepared.promise.then(() => clearTimeout(late));
@@ -136,7 +136,7 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
   return status;
 }
 
-/** Requests a process to release all exclusive resources, and waits until it has done so or exited. */
+/** Asks a process to release all exclusive resources, and waits until it has released them or exited. */
 export async function waitForRelease(one: ServiceProcess): Promise<void> {
   one.send({ type: "yield" });
   const late = setTimeout(() => one.signal("SIGKILL"), yieldWithinMs);

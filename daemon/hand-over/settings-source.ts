@@ -5,9 +5,9 @@ import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
 
 /** A snapshot of a settings file and its secret files. */
 export type SettingsSource = Readonly<{
-  /** Differs between snapshots if any content does. */
+  /** Differs between snapshots whose content differs. */
   stamp: string;
-  /** The settings file's text; empty if it can't be read: starting with it fails and reports the reason. */
+  /** The settings file's text; empty if it can't be read, in which case a start with it fails and reports the reason. */
   text: string;
   /** SHA-256 of the text, in hexadecimal. */
   sha256: string;
@@ -33,13 +33,17 @@ export async function checkFiles(paths: readonly string[]): Promise<string> {
   return (await Promise.all(looks)).join("\n");
 }
 
-/** Consecutive checks that must find the files unchanged: for files in one directory, and in several, which are deployed one by one. */
+/**
+ * Number of consecutive checks that must find the files unchanged, if all files are in one directory and if they are in several. Files in
+ * several directories are deployed one by one.
+ */
 const looksAlone = 2;
 const looksApart = 11;
 
 /**
  * Returns a function that decides at each check whether the files may be read. A stack's settings and secrets are rolled out separately
- * (each by its own container, or by the kubelet). A change of both counts as one: the new settings may not work without the new secret.
+ * (each by its own container, or by the kubelet), but a change to both counts as one change: the new settings may not work without the new
+ * secret.
  */
 export function createSettling(paths: readonly string[]): (look: string) => boolean {
   const needed = new Set(paths.map((path) => dirname(path))).size > 1 ? looksApart : looksAlone;
@@ -59,7 +63,7 @@ export async function readSettingsSource(paths: readonly string[]): Promise<Sett
   return { stamp: hash("sha256", JSON.stringify(contents)), text, sha256: hash("sha256", text) };
 }
 
-/** Builds a source from a text that is no longer in any file; its stamp differs from that of every source read from files. */
+/** Builds a source from text that is no longer in any file; its stamp differs from that of every source read from files. */
 export function rememberSource(text: string): SettingsSource {
   return { stamp: "", text, sha256: hash("sha256", text) };
 }

@@ -1,6 +1,6 @@
 /**
- * A listening socket of the operating system, as Node passes it between processes. As long as a process holds it, connections wait in its
- * queue, and none is refused.
+ * A listening socket of the operating system, as Node passes it between processes. As long as a process holds the socket, connections wait
+ * in its queue and none is refused.
  */
 export type SocketHandle = Readonly<{ close: () => void }>;
 
@@ -10,7 +10,7 @@ export type SocketExchange = Readonly<{
   acquire: (name: string) => readonly SocketHandle[];
   /** Passes a socket on to the next process. */
   offer: (name: string, handle: SocketHandle) => void;
-  /** Whether another process listens on this process's sockets, or is about to. */
+  /** Whether another process listens on this process's sockets, or is about to do so. */
   isHandedOver: () => boolean;
 }>;
 
@@ -19,12 +19,12 @@ const current: { exchange: SocketExchange } = {
   exchange: { acquire: () => [], offer: () => undefined, isHandedOver: () => false },
 };
 
-/** Makes the listeners of this process inherit their sockets from an exchange, and pass them on through it. */
+/** Makes this process's listeners inherit their sockets from an exchange, and pass them on through it. */
 export function setSocketExchange(exchange: SocketExchange): void {
   current.exchange = exchange;
 }
 
-/** Returns the exchange of this process; without hot restarts, one without sockets. */
+/** Returns this process's exchange; without hot restarts, returns one without sockets. */
 export function getSocketExchange(): SocketExchange {
   return current.exchange;
 }

@@ -20,34 +20,34 @@ export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
-  /** Whether a process that has released its exclusive resources continues the rest of its work, and reports what it can't do. */
+  /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it can't do. */
   servesOn: boolean;
 }>;
 
 /** Interval between checks of the files. */
 const lookEveryMs = 500;
 
-/** Longer than any `shutdown.graceMs` and any request: anything still hanging after that would hang forever. */
+/** Longer than any `shutdown.graceMs` and any request: a process that hangs longer would hang forever. */
 const leaveWithinMs = 660_000;
 
 /** Max consecutive kills of new processes before their settings are rejected. */
 const triesMost = 3;
 
-/** Backoff between attempts to replace a process that serves without its released resources. */
+/** Backoff between attempts to replace a process that serves without the resources it released. */
 const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
 
 /** The serving process, its settings and its sockets. */
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
 
 /**
- * Runs a service in a child process, and hot-restarts it whenever the settings file or a secret file changes. The order is that of nginx,
- * HAProxy and Envoy: the new process reads its settings; the old one releases its exclusive resources and keeps serving; the new one
+ * Runs a service in a child process, and hot-restarts it whenever the settings file or a secret file changes. The order is the same as in
+ * nginx, HAProxy and Envoy: the new process reads its settings; the old one releases its exclusive resources and keeps serving; the new one
  * inherits the old one's listening sockets and accepts requests; then the old one stops listening, drains and exits. No connection is
- * refused, because the sockets are never closed. While a process drains, no other starts: memory is sized for two.
+ * refused, because the sockets are never closed. While a process drains, no other process starts: memory is sized for two.
  *
- * Invalid settings change nothing, and the serving process reports them. If they fail only after the old process has released its
- * resources, a new process with the old settings replaces it. If the first process can't use the current settings, it starts with the last
- * ones that served. Resolves with the exit status when the serving process exits for any reason.
+ * Invalid settings change nothing, and the serving process reports them. If the new settings fail only after the old process has released
+ * its resources, a new process with the old settings replaces it. If the first process can't use the current settings, it starts with the
+ * last settings that worked. Resolves to the exit status when the serving process exits for any reason.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
   const stopping = createStopSignal();
@@ -105,7 +105,7 @@ class Supervisor {
     }
   }
 
-  /** Starts with the current files; if their settings are unusable, with the last ones that served. */
+  /** Starts with the current files; if their settings are unusable, starts with the last settings that worked. */
   async #begin(source: SettingsSource): Promise<Readonly<{ first: ServiceProcess; isServing: boolean }>> {
     const first = this.#start(this.#supervised.settingsPath);
     if (await first.reached("prepared")) return { first, isServing: await this.#bring(first, source) };
@@ -161,9 +161,9 @@ class Supervisor {
   }
 
   /**
-   * Replaces a process that has released its resources: with the new process, or if that fails, with one with the old settings. If both
-   * fail, the cause is not the settings but a shared dependency, such as an unreachable database: both are retried with backoff, and the
-   * old process keeps serving.
+   * Replaces a process that has released its resources, with the new process or, if that fails, with a process that has the old settings.
+   * If both fail, the cause is not the settings but a shared dependency, such as an unreachable database: both are retried with backoff,
+   * and the old process keeps serving.
    */
   async #replace(old: InForce, first: ServiceProcess, source: SettingsSource): Promise<void> {
     const backoff = createBackoff(tryAgain);
@@ -175,7 +175,7 @@ class Supervisor {
       const back = this.#start(await this.#copyOf(old.source));
       const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
       if (isBack) {
-        // The dependency recovered in between: the new settings are still untested.
+        // The dependency recovered between the two attempts: the new settings are still untested.
         if (isAway) this.#tries = 1;
         else await this.#refuse(next);
         return;
@@ -191,7 +191,7 @@ class Supervisor {
     }
   }
 
-  /** Starts a process that has read its settings; returns whether it serves. */
+  /** Starts serving with a process that has read its settings; returns whether it succeeds. */
   async #bring(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
     const held: HeldSockets = this.#inForce?.sockets ?? new Map();
     for (const [name, handles] of held) for (const handle of handles) one.send({ type: "socket", name }, handle);
@@ -236,7 +236,10 @@ class Supervisor {
     void gone.then(() => this.#leaving.delete(one));
   }
 
-  /** Writes settings that are no longer in their file to another file, and returns its path. They contain no secret, because settings files must not. */
+  /**
+   * Writes settings that are no longer in their own file to another file, and returns that file's path. The settings contain no secret,
+   * because settings files must not.
+   */
   async #copyOf({ text }: SettingsSource): Promise<string> {
     this.#copies ??= await mkdtemp(join(tmpdir(), "gatehouse-settings-"));
     const path = join(this.#copies, "settings.json5");

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Formats host and port as in a URL; an IPv6 address goes in brackets (RFC 3986, section 3.2.2). */
+/** Formats host and port as in a URL; an IPv6 address is enclosed in brackets (RFC 3986, section 3.2.2). */
 export function formatAuthority(host: string, port: number): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -15,19 +15,19 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
 loopback.addAddress("::1", "ipv6");
 
-/** Checks whether a host to listen on, an address or `localhost`, is reachable only from this machine. */
+/** Checks whether a listener's host, an address or `localhost`, is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   const version = isIP(host);
   return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/** The address of an operator's listener, and the host names by which it may be queried in addition to addresses. */
+/** The address of an operator's listener, and the host names that clients may use for it in addition to addresses. */
 export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
 
 /**
- * Creates a check of the Host header for an operator's listener. On loopback it accepts only an address, `localhost` or a listed name:
- * otherwise a page in a browser on this machine could resolve its own name to 127.0.0.1 and read the responses (DNS rebinding). Elsewhere
- * it accepts every name, unless some are listed.
+ * Creates a check for the Host header on an operator's listener. On loopback, the check accepts only an address, `localhost` or a listed
+ * name: otherwise a page in a browser on this machine could resolve its own name to 127.0.0.1 and read the responses (DNS rebinding). On
+ * other addresses, it accepts every name unless some are listed.
  */
 export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (header: string | undefined) => boolean {
   if (allowedHosts.length === 0 && !isLoopback(host)) return () => true;
@@ -35,7 +35,7 @@ export function createAllowedHostCheck({ host, allowedHosts }: AllowedHosts): (h
   return (header) => isNamed(header) || isIP(readHostName(header).replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** Creates a check whether a Host header, with or without a port, matches one of these hosts. */
+/** Creates a function that checks whether a Host header, with or without a port, matches one of these hosts. */
 export function createNamedHostCheck(hosts: readonly string[]): (header: string | undefined) => boolean {
   const names = new Set(hosts.map((name) => name.toLowerCase()));
   return (header) => names.has(readHostName(header));
@@ -45,7 +45,7 @@ function readHostName(header: string | undefined): string {
   return header?.replace(/:\d{1,5}$/, "").toLowerCase() ?? "";
 }
 
-/** Returns the host by which a listener is reached from its own machine: loopback for a listener on all addresses. */
+/** Returns the host at which a listener is reached from its own machine: loopback for a listener on all addresses. */
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }

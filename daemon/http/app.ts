@@ -19,25 +19,25 @@ export type AppVariables = {
   Variables: RequestIdVariables & {
     /** The client's trace context, or a new one. */
     trace: TraceContext;
-    /** The route's name for metrics and logs, for a handler that serves many routes unknown to Hono. */
+    /** The route's name for metrics and logs, for a handler that serves many routes that Hono doesn't know. */
     route?: string;
   };
 };
 
-/** Limits on draining a body that was rejected for its size. */
+/** Limits on draining a body that was rejected because of its size. */
 const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 
 /** A service's HTTP application. */
 export type App = Hono<AppVariables>;
 
 export type AppOptions = Readonly<{
-  /** Larger bodies get a 413. */
+  /** Larger bodies get a 413 response. */
   bodyLimitBytes: number;
-  /** Path whose response is compressed for clients that accept it. */
+  /** Path whose response is compressed for clients that accept compression. */
   compressed?: string;
-  /** Whether a Host header is accepted; absent: all are. Others get a 403. */
+  /** Checks whether a Host header is accepted; others get a 403 response. If absent, all are accepted. */
   isAllowedHost?: (header: string | undefined) => boolean;
-  /** CORS middleware; absent: pages of other origins can read nothing. */
+  /** CORS middleware; if absent, pages from other origins can't read responses. */
   crossOrigin?: MiddlewareHandler;
 }>;
 
@@ -45,7 +45,7 @@ export type AppDependencies = Readonly<{
   log: Logger;
   /** Registers `gatehouse_http_request_duration_seconds`; absent: requests are not measured. */
   metrics?: Registry;
-  /** Masks secrets in text responses; absent where responses are the product that the process sells. */
+  /** Masks secrets in text responses; absent where the process sells its responses as the product. */
   mask?: Mask;
 }>;
 
@@ -63,7 +63,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   });
   if (metrics !== undefined) app.use(measureRequests(metrics));
   if (options.crossOrigin !== undefined) app.use(options.crossOrigin);
-  // Before the mask, which reads the response as text.
+  // Installed before the mask, which reads the response as text.
   if (options.compressed !== undefined) app.use(options.compressed, compressAnswers());
   if (mask !== undefined) app.use(maskAnswers(mask));
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
@@ -75,7 +75,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     if (error instanceof BodyTooLargeError) return rejectBody(c, options.bodyLimitBytes);
     if (hasLeft(c)) {
       log.debug({ err: error }, "a client went in the middle of its request");
-      // The client never reads it; metrics count it as a client error.
+      // The client never reads this response; metrics count it as a client error.
       return c.body(null, 400);
     }
     lines.error(
@@ -114,7 +114,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
     });
     c.req.raw = new Request(c.req.raw, { method: c.req.method, body: body.pipeThrough(limited), duplex: "half" });
     await next();
-    // Overrides the handler's response to the truncated body.
+    // Replaces the response that the handler made from the truncated body.
     if (readBytes > limitBytes) c.res = await rejectBody(c, limitBytes);
     return undefined;
   };
@@ -132,7 +132,7 @@ function hasLeft({ env }: Context<AppVariables>): boolean {
   return incoming !== undefined && incoming.destroyed && !incoming.complete;
 }
 
-/** Responds 403 to a Host header that is not accepted. */
+/** Responds with 403 to a Host header that is not accepted. */
 function createHostCheck(
   isAllowedHost: (header: string | undefined) => boolean,
 ): MiddlewareHandler<AppVariables, string> {
@@ -148,7 +148,7 @@ function createHostCheck(
 const acceptsGzip = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:1|0?\.0*[1-9])[\d.]*)?\s*(?:,|$)/i;
 const compress = promisify(gzip);
 
-/** Compresses responses at the lowest level, one at a time: a concurrent client gets its response uncompressed. */
+/** Compresses responses at the lowest level, one at a time: while one is being compressed, other clients get theirs uncompressed. */
 function compressAnswers(): MiddlewareHandler<AppVariables> {
   let isBusy = false;
   return async (c, next) => {

@@ -4,8 +4,8 @@ import { cutText } from "../secrets/cut-text.ts";
 import { sendRequest } from "./send-request.ts";
 
 /**
- * A request to a Docker engine. Its path has no API version: newer engines reject old versions, older engines new ones, and the calls in
- * use are the same in all.
+ * A request to a Docker engine. The path contains no API version: newer engines reject old versions and older engines reject new ones,
+ * while the calls used here are the same in all versions.
  */
 export type EngineRequest = Readonly<{
   method: "GET" | "HEAD" | "POST" | "DELETE";
@@ -28,8 +28,8 @@ const defaultLimitBytes = 8_388_608;
 const socketScheme = "unix://";
 
 /**
- * Creates a client of the Docker Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's error if the engine can't be reached, and
- * with an `AbortError` once its signal aborts.
+ * Creates a client for the Docker Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's error if the
+ * engine can't be reached, and with an `AbortError` once its signal aborts.
  */
 export function createEngineClient(address: string): (request: EngineRequest) => Promise<EngineResponse> {
   const isSocket = address.startsWith(socketScheme);
@@ -40,7 +40,7 @@ export function createEngineClient(address: string): (request: EngineRequest) =>
     const sent = body === undefined ? undefined : JSON.stringify(body);
     const response = await sendRequest({ ...socket, url: `${origin}${path}`, method, headers, body: sent, signal });
     const { bytes, isTruncated } = await readBodyStart(response, responseLimitBytes);
-    // A body without a length ends with its connection, so one that the signal closed looks complete.
+    // A body without a length ends when its connection closes, so a body cut off by the signal looks complete.
     if (!isTruncated) signal.throwIfAborted();
     return { status: response.statusCode ?? 0, headers: response.headers, body: bytes, isTruncated };
   };
@@ -70,9 +70,9 @@ const headerBytes = 8;
 const standardError = 2;
 
 /**
- * Splits the engine's multiplexed stream: frames of one byte for the stream (1 output, 2 errors), three zero bytes, the
- * length as four bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). A frame that is
- * cut off counts as far as it came.
+ * Splits the engine's multiplexed stream: frames of one byte for the stream (1 output, 2 errors), three zero bytes, the length as four
+ * bytes, big endian, and the content (Docker Engine API, "Attach to a container", stream format). If a frame is cut off, uses the part that
+ * was received.
  */
 export function splitContainerOutput(bytes: Uint8Array): ContainerOutput {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,8 +1,8 @@
 import { lookupName } from "./name-lookup.ts";
 
 /**
- * Creates a `fetch` that resolves names by {@link lookupName}, so that an unresolvable name blocks no other destination; Node's own accepts
- * no lookup. Loaded on first use: it takes 13 MiB.
+ * Creates a `fetch` that resolves host names via {@link lookupName}, so that an unresolvable name doesn't block other destinations. Node's
+ * own `fetch` accepts no lookup function. Loaded on first use, because it takes 13 MiB.
  */
 export function createFetch(): typeof globalThis.fetch {
   let loading: Promise<typeof globalThis.fetch> | undefined;

@@ -15,7 +15,7 @@ export type GetOptions = Readonly<{
 /** Result of a request: a response with any status, or a brief reason why there is none. */
 export type Got<Body> = Readonly<{ ok: true; status: number; body: Body } | { ok: false; why: string }>;
 
-/** Gets a text by HTTP. Credentials of the URL become Basic authentication; redirects are not followed. Never throws. */
+/** Fetches text over HTTP. Credentials in the URL become Basic authentication; redirects are not followed. Never throws. */
 export async function getText(
   url: string,
   { timeoutMs, answerBytesMax, headers, deadline: signal = AbortSignal.timeout(timeoutMs) }: GetOptions,
@@ -30,7 +30,7 @@ export async function getText(
   }
 }
 
-/** Gets a JSON document like {@link getText}; the body is undefined if it isn't JSON. */
+/** Fetches a JSON document, like {@link getText}; the body is undefined if it isn't JSON. */
 export async function getJson(url: string, options: GetOptions): Promise<Got<unknown>> {
   const got = await getText(url, { ...options, headers: { Accept: "application/json", ...options.headers } });
   return got.ok ? { ...got, body: parseJson(got.body) } : got;

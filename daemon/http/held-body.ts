@@ -9,8 +9,9 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. Its size counts as memory of the client, as waiting
- * for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is not read.
+ * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. The buffer's size is charged to the client's memory,
+ * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is
+ * not read.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`, after releasing the memory.
  */
@@ -35,7 +36,7 @@ export async function readHeldBody(
 }
 
 /**
- * Does the same for a request parsed by node:http, at a fraction of the cost.
+ * Does the same as `readHeldBody`, at a fraction of the cost, for a request parsed by node:http.
  *
  * @throws {ClientGoneError} when the client disconnects before the end.
  */
@@ -55,7 +56,7 @@ export async function readHeldRequest(
   };
   const onEnd = () => resolve(held.takeWhole());
   const onClose = () => {
-    // Also emitted right after the end.
+    // "close" is also emitted right after "end".
     if (!request.complete) reject(new ClientGoneError("the client went in the middle of its request"));
   };
   request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
@@ -91,7 +92,7 @@ export async function discardRequest(
   }
 }
 
-/** Body as received so far. Disposal releases the memory of a body that is not whole. */
+/** The part of a body received so far. Disposal releases the memory of an incomplete body. */
 type HeldBody = Disposable &
   Readonly<{
     /** Returns false when the memory limit is reached. */

@@ -20,7 +20,7 @@ export type JsonPost = Readonly<{
   /** Key of the client's address, see {@link toAddressKey}. */
   address: string;
   trace: RequestTrace;
-  /** Aborts when the client disconnects before it has its response. */
+  /** Aborts when the client disconnects before it has received the response. */
   signal: AbortSignal;
   /**
    * Reads the body as text; undefined when the memory limit is reached.
@@ -37,19 +37,19 @@ export type JsonAnswer = Readonly<{ status: number; body: object; headers?: Read
 /** Handlers of POST requests, by path. */
 export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promise<JsonAnswer>>>;
 
-/** Serves a request; returns false if it is none of the posts. */
+/** Serves a request; returns false if no handler exists for it. */
 export type ServePost = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 type JsonPostOptions = Readonly<{
-  /** Larger bodies get a 413. */
+  /** Larger bodies get a 413 response. */
   bodyLimitBytes: number;
 }>;
 
 type JsonPostDependencies = Readonly<{ log: Logger; metrics: Registry; mask: Mask; memory: MemoryBudget }>;
 
 /**
- * Serves JSON posts straight from node:http, with the ids, limits, measurements and errors of {@link createApp}: the web's Request and
- * streams would take three times the CPU of a short request.
+ * Serves JSON POST requests directly via node:http, with the same ids, limits, measurements and errors as {@link createApp}. For a short
+ * request, web `Request` objects and streams would take three times the CPU.
  */
 export function createJsonPosts(
   handlers: JsonPostHandlers,
@@ -73,7 +73,7 @@ export function createJsonPosts(
       answer = hasLargeBody(request, options) ? rejectBody(options) : await handle(post);
     } catch (error) {
       if (error instanceof BodyTooLargeError) answer = rejectBody(options);
-      // The client never reads it; metrics count it as a client error.
+      // The client never reads this response; metrics count it as a client error.
       else if (error instanceof ClientGoneError) answer = { status: 400, body: {} };
       else {
         lines.error({ event: "request-failed", err: error, ...formatTraceInfo(trace), route: path }, "request failed");

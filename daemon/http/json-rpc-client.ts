@@ -20,7 +20,7 @@ export type JsonRpcClientOptions = Readonly<{
 export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?: (ms: number) => AbortSignal }>;
 
 /**
- * Calls a method; an error response from the endpoint is a value.
+ * Calls a method. An error response from the endpoint is returned, not thrown.
  *
  * @throws {NoJsonRpcAnswerError} when no JSON-RPC response arrives within the limits, or `signal` aborts.
  */
@@ -51,7 +51,7 @@ export class NoJsonRpcAnswerError extends Error {
   }
 }
 
-/** Creates a client of an HTTP endpoint. It follows no redirect, and accepts a response with any status: only the body counts. */
+/** Creates a client for an HTTP endpoint. The client follows no redirects, and accepts a response with any status: only the body counts. */
 export function createJsonRpcClient(
   { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
   { send = sendRequest, timeout = createRunningTimeout }: JsonRpcClientDependencies = {},

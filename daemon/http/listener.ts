@@ -26,7 +26,7 @@ export type ListenOptions = Readonly<{
   connections?: ListenerConnections;
   /** Whether a peer is a proxy, whose connections carry many clients; absent: connections are not limited per address. */
   isProxy?: (remoteAddress: string) => boolean;
-  /** Serves the requests that don't reach the application. */
+  /** Serves requests that don't go through the application. */
   servePost?: ServePost;
 }>;
 
@@ -40,13 +40,13 @@ export type HttpListener = AsyncDisposable &
     stopTaking: () => Promise<void>;
   }>;
 
-/** A listener that can drain its clients: see {@link takeLeave}. `leave` resolves when their requests have ended and they have disconnected. */
+/** A listener that can drain its clients; see {@link takeLeave}. `leave` resolves when the clients' requests have ended and the clients have disconnected. */
 export type DrainingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
 
 /**
  * Serves an application over HTTP/1.1.
  *
- * @throws {StartupError} when the port is in use or the address is not this machine's.
+ * @throws {StartupError} when the port is in use or the address doesn't belong to this machine.
  */
 export async function listenHttp(
   app: Readonly<{ fetch: (request: Request, env: never) => Response | Promise<Response> }>,
@@ -67,7 +67,7 @@ export async function listenHttp(
   );
   gatherChunks(server);
   let isLeaving = false;
-  // Runs before the handlers: their responses include this header.
+  // Runs before the handlers, so that their responses include this header.
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     replaceTarget(request);
     if (isLeaving) response.setHeader("Connection", "close");
@@ -93,7 +93,10 @@ export async function listenHttp(
   return { ...listening, leave };
 }
 
-/** Idle timeout of a connection. Longer than the minute after which proxies close theirs, so that none sends a request on a closing connection. */
+/**
+ * Idle timeout of a connection. Proxies close their idle connections after a minute; this is longer, so that no proxy sends a request on a
+ * closing connection.
+ */
 const keepAliveMs = 65_000;
 /** Keep-alive timeout sent to clients, in seconds: in a hot restart, the old process waits until they have closed all connections. */
 const requestedKeepAliveSeconds = 5;
@@ -131,7 +134,7 @@ export async function takeLeave(
   over.abort();
 }
 
-/** Programs that pick different Host headers would interpret a request differently (RFC 9112, section 3.2). */
+/** Otherwise, programs that pick different Host headers would interpret the request differently (RFC 9112, section 3.2). */
 function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -163,9 +166,9 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
   };
 }
 
-/** Sockets per busy listener; more didn't shorten the wait of new connections. */
+/** Number of sockets per busy listener; more sockets didn't shorten the wait for new connections. */
 const mostSockets = 16;
-/** Connections per socket of a listener: a socket uses a file descriptor, so with a low limit, and for operators, a single socket accepts all. */
+/** Number of connections per listening socket. Each socket uses a file descriptor, so a listener with a low limit, or for operators, has a single socket. */
 const connectionsOfSocket = 32;
 
 function chooseSocketCount(connections: ListenerConnections | undefined): number {

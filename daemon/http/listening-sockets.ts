@@ -28,11 +28,11 @@ const asHttpTakes = { allowHalfOpen: true, noDelay: true };
 
 /**
  * Makes a `node:http` server accept connections over several sockets on one port. An event loop accepts one connection per socket and tick,
- * however many wait: with ticks of 10 ms and one socket that is a hundred per second, the kernel's queue fills, and a new connection waits
- * for seconds. The kernel distributes connections over the sockets (SO_REUSEPORT, socket(7)), each with its own queue. A system without
- * support (macOS) uses one socket.
+ * however many are waiting. With ticks of 10 ms and one socket, that is a hundred connections per second: the kernel's queue fills, and a
+ * new connection waits for seconds. The kernel distributes connections among the sockets (SO_REUSEPORT, socket(7)), each of which has its
+ * own queue. A system without support (macOS) uses one socket.
  *
- * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; nothing listens then.
+ * @throws {NodeJS.ErrnoException} if it can't listen, e.g. EADDRINUSE; nothing is listening in that case.
  */
 export async function listenOnSockets(
   server: Server,
@@ -81,7 +81,7 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   };
 }
 
-/** Listens on all inherited sockets, whatever the configured number: the kernel distributes connections to each. */
+/** Listens on all inherited sockets, regardless of the configured number, because the kernel distributes connections to each of them. */
 async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): Promise<ListeningSockets> {
   const taking = handed.map((_, index) => (index === 0 ? server : createAcceptor(server)));
   await using begun = new AsyncDisposableStack();
@@ -101,9 +101,9 @@ function createAcceptor(server: Server): NetServer {
 }
 
 /**
- * Fails while anything listens on the port. The kernel silently shares a reusable port among all processes of the same user that request
- * sharing, so two Gatehouses would each get some of the connections. Therefore the port is first opened exclusively; the only race left is
- * two starts within the same millisecond. Port 0 needs no check, because the kernel assigns only unused ports.
+ * Fails if anything is listening on the port. The kernel silently shares a reusable port among all processes of the same user that request
+ * sharing, so two Gatehouses would each get some of the connections. Therefore the port is first opened exclusively; the only remaining
+ * race is two starts within the same millisecond. Port 0 needs no check, because the kernel assigns only unused ports.
  */
 async function checkIsFree(host: string, port: number): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
@@ -124,10 +124,10 @@ function closeServer(server: NetServer, close = server.close): Promise<void> {
 }
 
 /**
- * Makes a server listen, and handles its errors for its lifetime: a server that can't accept a connection, because no descriptor or buffer
- * is left, continues. Node exits on an unhandled error event.
+ * Makes a server listen, and handles its errors for its lifetime: the server continues if it can't accept a connection because no
+ * descriptor or buffer is left. Without a handler, Node would exit on the error event.
  *
- * @throws {NodeJS.ErrnoException} why it can't listen, e.g. EADDRINUSE; the same server may retry.
+ * @throws {NodeJS.ErrnoException} if it can't listen, e.g. EADDRINUSE; the same server may retry.
  */
 export async function startListening(server: NetServer, where: ListenOptions | SocketHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@ import { lookup as lookUpBySystem, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { pause } from "../time.ts";
 
-/** No name server returned the address of a name: the named host was not contacted, and is not at fault. */
+/** No name server returned an address for the host name. The host itself was not contacted, and is not at fault. */
 export class UnresolvedNameError extends Error {
   override readonly name = "UnresolvedNameError";
   /** The system's code for "temporary failure in name resolution". */
@@ -15,7 +15,7 @@ export class UnresolvedNameError extends Error {
   }
 }
 
-/** The system's address lookup. */
+/** The system's DNS lookup. */
 type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
@@ -28,15 +28,16 @@ const loopback: readonly LookupAddress[] = [
   { address: "::1", family: 6 },
 ];
 
-/** Time limit of a lookup before the name's last known address is reused. */
+/** Time limit for a DNS lookup, after which the name's last known address is reused. */
 const reuseAfterMs = 500;
-/** Max names whose addresses are remembered; the first found are evicted first. */
+/** Max number of names whose addresses are remembered; the oldest entries are evicted first. */
 const namesMax = 256;
 
 /**
- * Creates a lookup for sockets. The system's own lookup blocks one of few threads while a name server is silent, for ten seconds and more,
- * and other names queue behind it. Therefore concurrent lookups of a name share one request; a name with a known address keeps it while no
- * server responds; and `localhost` is never looked up. A name that a server denies (`ENOTFOUND`) is reported as denied.
+ * Creates a DNS lookup for sockets. While a name server doesn't respond, the system's own lookup blocks a thread of the small thread pool
+ * for ten seconds or more, and other names queue behind it. Therefore concurrent lookups of a name share one request; a name with a known
+ * address keeps it while no server responds; and `localhost` is never looked up. If a server reports that a name doesn't exist
+ * (`ENOTFOUND`), so does the lookup.
  */
 export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>): LookupFunction {
   const known = new Map<string, readonly LookupAddress[]>();
@@ -92,17 +93,17 @@ function buildNoAddressError(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${hostname} has no address of the family that is wanted`), { code: "ENOTFOUND" });
 }
 
-/** The lookup of this process, whose threads are shared by all its sockets. */
+/** The DNS lookup of this process, whose thread pool is shared by all its sockets. */
 export const lookupName = createNameLookup({ lookUp: lookUpBySystem });
 
-/** The lookup of a connection. */
+/** A connection's DNS lookup. */
 type WatchedLookup = Readonly<{
   lookup: LookupFunction;
-  /** The name whose lookup is pending; undefined if none is. */
+  /** The name being looked up; undefined if there is none. */
   pending: () => string | undefined;
 }>;
 
-/** Creates {@link lookupName} for one connection, so that a caller that times out knows whether it was waiting for a lookup. */
+/** Wraps {@link lookupName} for one connection, so that a caller that times out knows whether it was waiting for a DNS lookup. */
 export function watchLookup(): WatchedLookup {
   let pending: string | undefined;
   return {

@@ -58,7 +58,7 @@ const itself: ApiOperation = {
   answers: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
 };
 
-/** Builds the OpenAPI 3.1 document of a listener. */
+/** Builds the OpenAPI 3.1 document for a listener. */
 export function buildOpenApiDocument({ title, description, operations }: Api) {
   const all = [...operations, itself];
   const used = new Set(all.flatMap(({ security = [] }) => security));

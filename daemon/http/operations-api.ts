@@ -5,7 +5,7 @@ import type { ApiOperation } from "./open-api.ts";
 import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
-/** A check of `/readyz` and `/startupz`. */
+/** A check in the responses of `/readyz` and `/startupz`. */
 export const checkBody = z.object({
   ok: z.boolean(),
   message: z.string(),

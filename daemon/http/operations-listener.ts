@@ -21,15 +21,15 @@ type OperationsSources = Readonly<{
   /** Whether `/metrics` includes exemplars for clients that request OpenMetrics. */
   hasExemplars?: boolean;
   readiness: () => Readiness;
-  /** Absent: there is no `/configuration`. */
+  /** If absent, `/configuration` is not served. */
   configuration?: () => ConfigurationInUse;
 }>;
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics` at their own address, for a service whose other port is public. These requests are not
+ * Serves `/livez`, `/readyz` and `/metrics` at a separate address, for a service whose other port is public. These requests are not
  * measured: the service's metrics cover only its own traffic.
  *
- * @throws {StartupError} when the port is in use or the address is not this machine's.
+ * @throws {StartupError} when the port is in use or the address doesn't belong to this machine.
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
@@ -104,7 +104,7 @@ export type ConfigurationInUse = Readonly<{
   files: readonly FileInForce[];
 }>;
 
-/** Converts the configuration to JSON: joins a file's problems into one text. */
+/** Converts the configuration to JSON: joins a file's problems into one string. */
 function toDocument({ files, ...configuration }: ConfigurationInUse): object {
   return {
     ...configuration,

@@ -3,10 +3,10 @@ import { BlockList, Socket, type Server as NetServer, type SocketAddress } from 
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
- * Code that depends on undocumented Node internals: an accepted socket and a request forward their input by `push`; a server serves
+ * Code that depends on undocumented Node internals: an accepted socket and a request forward their input via `push`; a server serves
  * connections through its "connection" listeners; it checks its `blockList` before it creates a socket; its listening socket is its
- * `_handle`, which can be sent to another process unchanged; a socket's handle reads into our buffer once the socket has that and a
- * callback under two symbols. All such code is in this file; the tests fail when Node changes.
+ * `_handle`, which can be sent to another process unchanged; a socket's handle reads into our buffer once the buffer and a callback are set
+ * on the socket under two symbols. All such code is in this file; the tests fail when Node changes.
  */
 
 /** Returns the socket that a server listens on. A server itself can also be sent to another process, but would start to accept connections there. */
@@ -47,8 +47,8 @@ class Admission extends BlockList {
 }
 
 /**
- * Checks a connection before a server creates a socket for it; a rejected one is closed without a response, at a fifth of the cost of a
- * socket and its handlers. Node accepts such a list when a server is created, but not for a `node:http` server.
+ * Checks a connection before a server creates a socket for it; a rejected connection is closed without a response, at a fifth of the cost
+ * of a socket and its handlers. Node accepts a block list when a server is created, but not for a `node:http` server.
  */
 export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
   Object.assign(server, { blockList: new Admission(mayCome) });
@@ -98,14 +98,14 @@ function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): v
 /**
  * Diverts an accepted socket's reads before they pass through its stream, as `onread` does for a client socket; Node has no such option for
  * a server's sockets. The stream's overhead, a garbage-collected buffer and a tick per read, is a large part of a short request's cost. End
- * and error events are unaffected. `received` returns false to pause until `resume`. The next read, of any socket, overwrites its bytes:
- * copy what must be retained.
+ * and error events are unaffected. `received` returns false to pause until `resume`. The next read from any socket overwrites the bytes
+ * passed to `received`, so copy any that must be retained.
  */
 export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean): SocketReads {
   let isStopped = false;
   let isReleased = false;
   const push = socket.push.bind(socket);
-  // An empty chunk ends the stream's read, so that it reads again.
+  // An empty chunk ends the stream's read, so that the stream reads again.
   const readAgain = () => void push(nothing);
   const receive = (bytes: Buffer) => {
     isStopped = !received(bytes) && !isReleased;
@@ -144,9 +144,9 @@ export function returnRead(socket: Socket, bytes: Buffer): void {
 const gatheredBytes = 16_384;
 
 /**
- * Gathers the chunks of request bodies before anything reads them. Each chunk through a web stream costs some 20 µs and 200 bytes: a body
- * in one-byte chunks, or packets, would take a thousand times the CPU and memory of a body in one piece. Gathered, the cost depends on its
- * size.
+ * Gathers the chunks of request bodies before anything reads them. Each chunk that passes through a web stream costs some 20 µs and 200
+ * bytes, so a body sent in one-byte chunks or packets would take a thousand times the CPU and memory of a body sent in one piece. If the
+ * chunks are gathered, the cost depends only on the body's size.
  */
 export function gatherChunks(server: Server): void {
   server.prependListener("request", (incoming: IncomingMessage) => gather(incoming));
@@ -162,7 +162,7 @@ function gather(incoming: IncomingMessage): void {
     length = 0;
     return whole === undefined || push(whole);
   };
-  // The parser calls this for each chunk (node:http passes bodies to their readers by it), with null at the end.
+  // The parser calls this for each chunk, with null at the end; node:http uses it to pass bodies to their readers.
   incoming.push = (chunk: Buffer | null): boolean => {
     if (chunk === null) {
       handOn();

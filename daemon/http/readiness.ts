@@ -2,7 +2,7 @@
 export type ReadinessCheck = Readonly<{
   ok: boolean;
   message: string;
-  /** The service is ready despite the failure: the problem is behind it, and affected clients get a proper response. */
+  /** The service is ready despite the failure: the cause lies behind the service, and affected clients get a proper response. */
   tolerated?: boolean;
 }>;
 

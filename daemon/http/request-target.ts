@@ -4,9 +4,9 @@ import { formatAuthority } from "./address.ts";
 const absoluteTarget = /^https?:\/\/([^/?#]*)([^]*)$/i;
 
 /**
- * Replaces an absolute target by its path, byte for byte, and the Host header by the target's host, which takes precedence (RFC 9112,
- * section 3.2.2). An HTTP/1.0 request may lack a Host header, as HAProxy's checks do: it then targets the address that its client connected
- * to.
+ * Replaces an absolute target with its path, byte for byte, and the Host header with the target's host, which takes precedence (RFC 9112,
+ * section 3.2.2). An HTTP/1.0 request, such as one of HAProxy's checks, may lack a Host header; the host is then the address that the
+ * client connected to.
  */
 export function replaceTarget(request: IncomingMessage): void {
   const { headers, socket, url = "" } = request;

@@ -11,7 +11,7 @@ export type HttpRequest = Readonly<{
   method: "GET" | "HEAD" | "POST" | "DELETE";
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
-  /** Reuses connections; without it, each request opens its own, so that a server that accepts no new connections is detected. */
+  /** Reuses connections. Without an agent, each request opens its own connection, so that a server that accepts no new connections is detected. */
   agent?: Agent;
   /** Aborts the request, and the reading of its response, with an `AbortError`. */
   signal: AbortSignal;
@@ -21,8 +21,8 @@ export type HttpRequest = Readonly<{
 export type SendRequest = (request: HttpRequest) => Promise<IncomingMessage>;
 
 /**
- * Sends a request via node:http. Not by `fetch`, whose first call loads 14 MiB. Rejects with the system's error (`code`, e.g.
- * `ECONNREFUSED`), or an {@link UnresolvedNameError} if the request ended before a name server responded.
+ * Sends a request via node:http rather than `fetch`, whose first call loads 14 MiB. Rejects with the system's error (`code`, e.g.
+ * `ECONNREFUSED`), or with an {@link UnresolvedNameError} if the request ended before a name server responded.
  */
 export const sendRequest: SendRequest = ({ url, body, agent = false, ...options }) =>
   new Promise((resolve, reject) => {

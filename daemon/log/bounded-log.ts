@@ -1,10 +1,10 @@
 import type { LogEvent } from "./events/all-events.ts";
 import type { EventInfo, Logger } from "./log.ts";
 
-/** Max lines of one kind per interval; further ones are only counted. */
+/** Max lines of one kind per interval; further lines are only counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
-/** Writes lines caused by clients: the message is one of a few constants, and the facts distinguish its lines. */
+/** Writes lines caused by clients. The message is one of a few constants; the facts distinguish lines with the same message. */
 export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string) => void;
 }>;
@@ -13,9 +13,9 @@ export type BoundedLog = Readonly<{
 export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
 
 /**
- * Limits the lines that clients can cause, so that a client can't fill the disk with the right requests. Writes a limited number of lines
- * per message and interval, then one more line with the number omitted (`omitted`, in the last `withinMs`). A process that exits doesn't
- * report its last omitted lines; metrics count them all.
+ * Limits the lines that clients can cause, so that a client can't fill the disk by sending many requests that are logged. Writes a limited
+ * number of lines per message and interval, then one more line with the number omitted (`omitted`, in the last `withinMs`). A process that
+ * exits doesn't report its last omitted lines; metrics count them all.
  */
 export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
@@ -39,7 +39,7 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
   };
 }
 
-/** For lines about settled payments: more than can settle in that time, since each should be logged. */
+/** For lines about settled payments. More than can settle in that time, because each payment should be logged. */
 export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 
 /** Limits lines of one kind that are not written to a log. */

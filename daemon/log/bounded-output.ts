@@ -5,7 +5,7 @@ const waitingBytesMax = 4 * 1024 * 1024;
 
 /** Handlers for dropped lines. */
 export type OutputLosses = Readonly<{
-  /** Called after lines were dropped because the reader was too slow, once there is space again, before the next line. */
+  /** Called when lines have been dropped because the reader was too slow: as soon as there is space again, before the next line. */
   dropped: (lines: number) => void;
   /** Called for the first line that could not be written. */
   failed: (error: Error) => void;

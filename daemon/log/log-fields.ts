@@ -3,8 +3,8 @@ import { logEvents, type LogEvent } from "./events/all-events.ts";
 import { version } from "../version.ts";
 
 /**
- * The fields of a line, named by the Elastic Common Schema (https://www.elastic.co/docs/reference/ecs). Names are dotted, not nested, as
- * its loggers write them; facts without an ECS field go into a single object, to avoid clashes with ECS names.
+ * The fields of a log line, named by the Elastic Common Schema (https://www.elastic.co/docs/reference/ecs). Names are dotted, not nested,
+ * as ECS loggers write them; facts without an ECS field go into a single object, to avoid clashes with ECS names.
  */
 export const ecsVersion = "8.17.0";
 
@@ -13,7 +13,7 @@ export function createBaseFields(service: string): Readonly<Record<string, strin
   return { "ecs.version": ecsVersion, "service.name": service, "service.version": version };
 }
 
-/** Keys whose values are never logged, in an event's facts and up to two levels below. */
+/** Keys whose values are never logged, at the top level of an event's facts and up to two levels deeper. */
 export const neverLogged: readonly string[] = [
   "privateKey",
   "signature",

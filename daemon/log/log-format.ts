@@ -1,7 +1,7 @@
 import type { DestinationStream } from "pino";
 import { parseJson } from "../json-rpc.ts";
 
-/** Log formats: one JSON object a line for programs, or readable lines; auto selects the latter on a terminal. */
+/** Log formats: one JSON object per line for programs, or readable lines for people; auto selects the latter on a terminal. */
 export const logFormats = ["auto", "json", "pretty"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
@@ -9,9 +9,9 @@ export type LogFormat = (typeof logFormats)[number];
 type LogReader = Readonly<{ isTTY?: boolean }>;
 
 /**
- * Creates a function that converts a JSON log line to readable lines, if the format and the reader require it: local time, level, message
- * and facts on one line, an error on more. Undefined if lines stay JSON. Loaded only on demand, because a service without a terminal
- * doesn't need it. Colours follow `NO_COLOR` (https://no-color.org).
+ * Creates a function that converts a JSON log line to readable lines: local time, level, message and facts on one line, an error on further
+ * lines. Returns undefined if the format and the reader require JSON. Loaded only on demand, because a service without a terminal doesn't
+ * need it. Colours follow `NO_COLOR` (https://no-color.org).
  */
 export async function formatPrettyLines(
   format: LogFormat,
@@ -28,7 +28,7 @@ export async function formatPrettyLines(
   return (line) => pretty(toShown(line));
 }
 
-/** Selects the readable fields of a line: under short names, without those shared by all lines. */
+/** Selects the fields of a line to display: gives them short names, and omits those shared by all lines. */
 function toShown(line: string): string | Record<string, unknown> {
   const fields = line.startsWith("{") ? parseJson(line) : undefined;
   if (!isLine(fields)) return line;

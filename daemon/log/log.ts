@@ -34,9 +34,9 @@ export type Logger = {
 };
 
 /**
- * Creates the log of a service: one JSON object a line, on standard output unless there is a `destination`, with the fields of
- * `log-fields.ts`, without host name or process id; `pretty` reformats the lines. `mask` removes secrets from every line. A slow or closed
- * reader of standard output blocks nothing: see {@link createBoundedOutput}.
+ * Creates a service's log: one JSON object per line, on standard output unless there is a `destination`, with the fields of `log-fields.ts`
+ * but without host name or process id; `pretty` reformats the lines. `mask` removes secrets from every line. A slow or closed reader of
+ * standard output doesn't block the service: see {@link createBoundedOutput}.
  */
 export function createLog(
   options: Readonly<{
@@ -67,7 +67,7 @@ export function createLog(
         log.warn(facts, "lines of this log were dropped: nothing read standard output");
       },
       failed: ({ message }) => {
-        // Its reader has usually closed as well.
+        // The reader of standard error has usually closed as well.
         outlivesReader(process.stderr);
         process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
       },

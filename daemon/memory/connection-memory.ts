@@ -2,16 +2,16 @@ import type { MemoryBudget, MemoryHolder } from "./memory-budget.ts";
 
 /** The address to which a connection's bytes are charged, and a function to close the connection. */
 export type ConnectionMemoryOwner = Readonly<{
-  /** The address to which its bytes are charged, read when it first acquires some. */
+  /** The address to which the connection's bytes are charged; read when the connection first acquires some. */
   address: () => string;
   /** Closes the connection at once to free its memory for others. */
   cut: () => void;
 }>;
 
-/** Accounting of the bytes that a response or a call holds. */
+/** Accounting for the bytes that a response or a call holds. */
 export type HeldBytes = Pick<ConnectionMemory, "hold" | "tryAcquire" | "release">;
 
-/** Accounting of bytes that wait for a client to read them, or to send the rest. */
+/** Accounting for the bytes of a client that has yet to read its output or to send the rest of its input. */
 export type ClientBytes = HeldBytes & Pick<ConnectionMemory, "waits">;
 
 /** The bytes held for a connection. */
@@ -39,7 +39,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
 
   /** Adjusts the number of held bytes that wait for the client itself. */
   waits(bytes: number): void {
-    // Progress: the client took some bytes, or starts over with nothing pending.
+    // Progress: the client has read some bytes, or starts over with nothing pending.
     if (bytes < 0 || this.#waitingBytes === 0) this.#progress = this.#budget.nextProgress();
     this.#waitingBytes += bytes;
   }

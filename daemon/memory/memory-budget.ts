@@ -14,12 +14,12 @@ export type MemoryHolder = Readonly<{
   bytes: number;
   /** Whether its client has to read pending output, or to send the rest of its input. */
   isWaiting: boolean;
-  /** A counter shared by all holders: its value when this client last made progress, or started to be waited for. */
+  /** Value of a counter shared by all holders, from when this client last made progress, or from when the wait for it started. */
   progress: number;
   cut: () => void;
 }>;
 
-/** Share of the total up to which an address is still admitted at the limit, and the margin above the limit for such addresses. */
+/** Share of the total that an address may hold and still be admitted when the limit is reached, and the margin above the limit for such addresses. */
 const littleShare = 1 / 64;
 const marginShare = 1 / 8;
 
@@ -60,14 +60,14 @@ export class MemoryBudget {
   }
 
   /**
-   * Disconnects the slowest clients until that many bytes are free. If no candidate is left, an address that holds little gets them from a
-   * margin: clients whose responses are still being collected wait for the node, and their memory must not block another client's short
-   * message.
+   * Disconnects the slowest clients until that many bytes are free. If no candidate is left, an address that holds little gets the bytes
+   * from a margin. Otherwise clients that wait for the node, because their responses are still being collected, could block another
+   * client's short message with their memory.
    */
   createRoom(address: string, bytes: number, requester: MemoryHolder): boolean {
     while (!this.hasRoom(address, bytes)) {
       const own = this.#shares.get(address)?.bytes ?? 0;
-      // Don't free memory for an address over its own limit: reject its requests.
+      // Don't free memory for an address over its own limit; its requests are rejected.
       if (own + bytes > this.options.addressBytes) return false;
       const slowest = this.#slowest(requester);
       if (slowest === undefined) return this.#hasMargin(own + bytes, bytes);
@@ -120,7 +120,7 @@ export type MemorySettings = Readonly<{
   connectionBytes?: number | undefined;
 }>;
 
-/** Memory that the process may use: of the machine or the container, and of its own heap. */
+/** Memory that the process may use: that of the machine or container, and that of its own heap. */
 export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>;
 
 const mostBytes = 1_073_741_824;

@@ -26,18 +26,18 @@ export type ProcessResult = Readonly<
   | {
       ok: true;
       output: string;
-      /** First line of its standard error. */
+      /** First line of the program's standard error. */
       complaint?: string;
-      /** Whether it did its work but has not exited, and was left running. */
+      /** Whether the program did its work but has not exited, and was left running. */
       isLeft?: true;
     }
   | {
       ok: false;
       reason: ProcessFailureReason;
       message: string;
-      /** Present if it exited by itself. */
+      /** Present if the program exited by itself. */
       exitStatus?: number;
-      /** First line of its complaint. */
+      /** First line of the program's complaint. */
       said?: string;
     }
 >;
@@ -59,9 +59,9 @@ const lineLength = 300;
 const pipeGraceMs = 100;
 
 /**
- * Runs a program. At a limit, kills its whole process group. Resolves with its standard output when it exits with 0, and with any complaint
- * it printed; a failure includes a message, and the first line of its standard error. Use `runLastingProcess` for a program that may leave
- * a process behind: the closed pipes would kill that process.
+ * Runs a program. If the program exceeds a limit, kills its whole process group. If the program exits with 0, resolves to its standard
+ * output and any complaint that it printed; a failure includes a message, and the first line of standard error. For a program that may
+ * leave a process behind, use `runLastingProcess`: the closed pipes would kill that process.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const child = await startProgram(options, ["ignore", "pipe", "pipe"]);
@@ -155,7 +155,7 @@ export function explainTimeout(timeoutMs: number): string {
 /** Explains that a program was killed because this process stops. */
 export const endedByStop = "was ended because Gatehouse stops.";
 
-/** Kills the process group. Returns a message about what is left if that fails: this runs in timers, where nothing would catch an error. */
+/** Kills the process group. If that fails, returns a message about what is left: this function runs in timers, where nothing would catch an error. */
 export function endGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {
@@ -163,7 +163,7 @@ export function endGroup(child: ChildProcess): string {
     return "";
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // It exited at the same moment.
+    // The process exited at the same moment.
     if (code === "ESRCH") return "";
     return ` It could not be killed (${code ?? String(error)}); end process ${child.pid} by hand.`;
   }
@@ -226,10 +226,10 @@ function describeCode(error: NodeJS.ErrnoException): string {
 
 /**
  * Starts a child and waits until it runs. Node throws some spawn errors synchronously (ETXTBSY, ELOOP, ENOTDIR, E2BIG, ENOMEM), and emits
- * others a tick later (ENOENT, EACCES, EAGAIN, EMFILE, ENFILE) as an `error` event, which exits the process if unhandled; a child for which
- * no descriptor was left has no pipes. This function rejects in all these cases, and returns no child.
+ * others a tick later (ENOENT, EACCES, EAGAIN, EMFILE, ENFILE) as an `error` event, which exits the process if unhandled. If no descriptor
+ * is left, the child has no pipes. This function rejects in all these cases, and returns no child.
  *
- * @throws {NodeJS.ErrnoException} why it could not be started.
+ * @throws {NodeJS.ErrnoException} if the child could not be started.
  */
 export async function startProcess<Started extends ChildProcess>(begin: () => Started): Promise<Started> {
   const child = begin();

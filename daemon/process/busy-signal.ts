@@ -3,7 +3,7 @@ import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
 
-/** Calls per second from which a process is busy, and what to do then. */
+/** Number of calls per second at which a process is busy, and a function to call then. */
 export type BusySignalOptions = Readonly<{ busyCalls: number; now: () => number; becameBusy: () => void }>;
 
 /** Counts calls, and reports once when that many complete within a second. */

@@ -13,7 +13,7 @@ const checkAgainMs = 20;
 /** Time for V8's threads to finish compiling functions: each takes a few milliseconds. */
 const compiledMs = 50;
 
-/** Node's names for thread pool calls that it waits for at exit: of files, and of name lookups. */
+/** Node's names for the thread pool calls that it waits for at exit: file operations and DNS lookups. */
 const threadCall = /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/;
 
 /**
@@ -44,7 +44,7 @@ export function listThreadCalls(): readonly string[] {
   return process.getActiveResourcesInfo().filter((name) => threadCall.test(name));
 }
 
-/** Resolves when all output is read, or can't be any more. */
+/** Resolves when all output has been read, or can no longer be read. */
 async function waitUntilPrinted(stream: Writable): Promise<void> {
   // Without a listener, a closed reader would cause another uncaught error, which prints, exits the process by this function, and so on
   // forever.

@@ -10,14 +10,14 @@ import {
 } from "./bounded-process.ts";
 import type { OutputFiles } from "./output-files.ts";
 
-/** A program that may leave a process behind, or stay running itself. */
+/** A program that may leave a process behind, or keep running itself. */
 export type LastingProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
   Readonly<{
-    /** Name of its output files. */
+    /** Name of the program's output files. */
     name: string;
     /**
-     * Resolves with true once its work is done although it has not exited: it is then left running. `signal` aborts at the time limit, when
-     * the function must resolve.
+     * Resolves to true once the program has done its work, even though it has not exited: it is then left running. `signal` aborts at the
+     * time limit, when the function must resolve.
      */
     isDone?: (signal: AbortSignal) => Promise<boolean>;
   }>;
@@ -31,8 +31,8 @@ export function isLeftRunning(pid: number): boolean {
 }
 
 /**
- * Runs a program like `runProcess`, but with its output to files, never to a pipe of this process: a daemon that it starts inherits its
- * output, and would be killed by its next write (SIGPIPE) once this process closes its end.
+ * Runs a program like `runProcess`, but redirects its output to files, never to a pipe of this process. A daemon that the program starts
+ * inherits its output, and with a pipe, would be killed at its next write (SIGPIPE) once this process closes its end.
  */
 export async function runLastingProcess(options: LastingProcessOptions, files: OutputFiles): Promise<ProcessResult> {
   const { name, timeoutMs, signal, isDone } = options;

@@ -8,13 +8,13 @@ import { skipMissing } from "../skip-missing.ts";
 export type ProgramOutput = AsyncDisposable &
   Readonly<{
     descriptors: readonly [out: number | "ignore", errors: number | "ignore"];
-    /** Reads the start of its output. */
+    /** Reads the start of the program's output. */
     read: () => Promise<Readonly<{ output: string; errors: string }>>;
   }>;
 
 /**
- * Output files for programs that may leave a process behind, which writes there for as long as it runs, even after this process exits.
- * Disposing of it stops the size checks.
+ * Output files for programs that may leave a process behind. Such a process writes to these files for as long as it runs, even after this
+ * process exits. Disposing of the result stops the size checks.
  */
 export type OutputFiles = AsyncDisposable &
   Readonly<{
@@ -22,7 +22,7 @@ export type OutputFiles = AsyncDisposable &
     open: (name: string) => Promise<ProgramOutput>;
   }>;
 
-/** Size at which a file is truncated, the interval between checks, and what is read of a run's output for a message. */
+/** Size at which a file is truncated, the interval between checks, and how much of a run's output is read for a message. */
 const limits = { fileBytes: 4_194_304, everyMs: 5_000 };
 const readBytesMax = 65_536;
 

@@ -4,6 +4,6 @@ import { totalmem } from "node:os";
 export function readProcessMemoryBytes(): number {
   const constrained = process.constrainedMemory();
   const total = totalmem();
-  // Without a control group limit it is 0, or more than any machine has.
+  // Without a control group limit, the value is 0, or more than any machine has.
   return constrained > 0 ? Math.min(constrained, total) : total;
 }

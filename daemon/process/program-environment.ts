@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Environment variables for every program; a trailing `*` matches all names with that prefix. */
+/** Environment variables passed to every program; a trailing `*` matches all names with that prefix. */
 const always = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR"];
 
 /** Prefix of Gatehouse's own settings, including secrets, which no program gets. */
 const ownPrefix = "GATEHOUSE_";
 
-/** Selects the environment variables for a program: a fixed few, and those listed in `passes`. The rest, such as a control token, is not passed on. */
+/** Selects the environment variables for a program: a small fixed set, and those listed in `passes`. All others, such as a control token, are not passed on. */
 export function selectVariables(
   passes: readonly string[] = [],
   environment: NodeJS.ProcessEnv = process.env,
@@ -19,7 +19,7 @@ export function selectVariables(
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isPassed(name)));
 }
 
-/** Finds the file that a shell with this process's PATH runs for a name; undefined if there is none. */
+/** Finds the file that a shell with this process's PATH runs for a command name; undefined if there is none. */
 export function findOnPath(name: string): string | undefined {
   const places = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name));
   return places.find((place) => existsSync(place));

@@ -1,6 +1,6 @@
 /**
- * Signals a process, or with a negative number its group, if it exists and belongs to this user: a caller that waits for its exit notices
- * otherwise.
+ * Sends a signal to a process, or to a process group if the number is negative. Does nothing if the target doesn't exist or belongs to
+ * another user: a caller that waits for the exit notices that itself.
  *
  * @throws {Error} for a signal unknown to the system.
  */

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { DeadlineError, within } from "../time.ts";
 import { StartupError } from "./startup-error.ts";
 
-/** Pending steps of a service's startup, oldest first. In async context, so that it need not be passed to each step. */
+/** Pending steps of a service's startup, oldest first. Kept in async context, so that the set need not be passed to each step. */
 const waitingFor = new AsyncLocalStorage<Set<string>>();
 
 /** Time limit of a startup, and the setting that specifies it. */

@@ -2,8 +2,8 @@
 export const cutMark = "…";
 
 /**
- * Truncates external text to a number of characters, and marks the cut. A secret in it may be truncated, too: the mark lets the process's
- * mask find the rest of it.
+ * Truncates external text to a number of characters, and marks the cut. This may truncate a secret as well: at the mark, the process's mask
+ * also recognises the start of a secret.
  */
 export function cutText(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}${cutMark}`;

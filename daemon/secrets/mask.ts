@@ -1,9 +1,9 @@
 import { cutMark } from "./cut-text.ts";
 import { Secret } from "./secret.ts";
 
-/** Masks secrets in texts. */
+/** Masks secrets in text. */
 export type Mask = Readonly<{
-  /** Returns a text that is safe to log, send or print. */
+  /** Returns text that is safe to log, send or print. */
   text: (text: string) => string;
   /** Masks a value's contents from now on: secrets, and credentials in URLs; searches objects and lists. */
   hide: (value: unknown) => void;
@@ -11,16 +11,16 @@ export type Mask = Readonly<{
 
 const shownInstead = "[masked]";
 
-/** Min length of a text that is masked everywhere; a shorter one may be part of a word, and is masked only in its URL. */
+/** Min length of a secret that is masked everywhere. A shorter one may be part of a word, so it is masked only in its URL. */
 const hiddenLength = 12;
 
 /**
- * Credentials of any URL (RFC 3986, section 3.2.1), also in the middle of a text. Matches only the scheme's last character: a search for
- * the whole scheme would start at each word of a text, which a client may have filled with words.
+ * Credentials in any URL (RFC 3986, section 3.2.1), even in the middle of a text. Matches only the scheme's last character: a search for
+ * the whole scheme would start at each word, and a client may have filled the text with words.
  */
 const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
 
-/** A path segment that is a key, as providers use: long, with both letters and digits. */
+/** A path segment that is a key of the kind that providers use: long, with both letters and digits. */
 export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
 /** The credentials of a URL that was truncated before the `@`; only digits after the colon mean host and port. */
@@ -39,10 +39,10 @@ export function maskCredentials(text: string): string {
   return shown.includes(cutMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${cutMark}`) : shown;
 }
 
-/** Masked texts, each with its replacement. */
+/** Masked strings, each with its replacement. */
 type Hidden = readonly (readonly [found: string, shown: string])[];
 
-/** Masks prefixes of secrets where a text was truncated; if it contains more cut marks than any service writes, at the last ones. */
+/** Masks prefixes of secrets where a text was truncated. If the text contains more cut marks than any service writes, checks only the last ones. */
 function maskCut(text: string, secrets: Hidden): string {
   let rest = text;
   let shown = "";
@@ -65,9 +65,9 @@ function measureCut(text: string, at: number, secret: string): number {
 }
 
 /**
- * Creates the mask of a process. It knows the process's URLs and secrets, and masks their parts wherever they appear: in a library's error,
- * a response that repeats the request, a stack. Of a URL it masks user and password, the value of each parameter, and anything in its path
- * that looks like a key.
+ * Creates a process's mask. The mask knows the process's URLs and secrets, and masks their parts wherever they appear: in a library's
+ * error, a response that repeats the request, a stack trace. In a URL, it masks user and password, the value of each parameter, and
+ * anything in the path that looks like a key.
  *
  * @example
  * const mask = createMask();
@@ -78,7 +78,7 @@ export function createMask(): Mask {
   const hidden = new Map<string, string>();
   let longestFirst: Hidden = [];
   const add = (found: string, shown = shownInstead) => {
-    // Also in its JSON-escaped form, because logs and responses are JSON.
+    // Also masks the JSON-escaped form, because logs and responses are JSON.
     for (const text of [found, JSON.stringify(found).slice(1, -1)]) hidden.set(text, shown);
   };
   const hide = (value: unknown): void => {

@@ -84,7 +84,7 @@ function readRequirement(issue: Issue): Requirement {
 /** Text for a value whose schema reports only that it is invalid. */
 export const fallback = formatRequirement(anotherValue);
 
-/** Describes the schema issues of a file: a sentence per issue, starting with its position in the file. */
+/** Describes the schema issues in a file: one sentence per issue, starting with its position in the file. */
 export function describeFileIssues(issues: readonly z.core.$ZodIssue[]): readonly string[] {
   return issues.map(({ path, message }) => `${path.map(String).join(".") || "the file"}: ${message}.`);
 }

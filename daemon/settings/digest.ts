@@ -4,8 +4,8 @@ import { listSettingsLeaves } from "./leaf.ts";
 import type { SettingsDefinition } from "./settings.ts";
 
 /**
- * Computes a digest that tells whether two environments are equivalent for a service: SHA-256, in hexadecimal, of its non-empty variables.
- * For a secret it includes the file's name, never the value, because a digest of a short one would reveal it.
+ * Computes a digest that shows whether two environments are equivalent for a service: the SHA-256, in hexadecimal, of the service's
+ * non-empty variables. For a secret, includes the name of its file, never the value, because a digest of a short value would reveal it.
  */
 export function digestSettings({ service, schema }: SettingsDefinition, environment: Environment): string {
   const given = listSettingsLeaves(service, schema).flatMap(({ env, secret }) =>

@@ -58,7 +58,7 @@ export function findUnknownVariables(
 /** Checks whether a variable matches a setting, or a setting of a section. */
 const isOf = (name: string, setting: string) => name === setting || name.startsWith(`${setting}_`);
 
-/** Reports a variable whose service is a near miss of this one's, as in `GATEHOUSE_SIDCAR_…`: no other service would report it either. */
+/** Reports a variable whose service name nearly matches this service's, as in `GATEHOUSE_SIDCAR_…`: no other service would report it either. */
 function findMisspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {
   const own = prefix.slice("GATEHOUSE_".length, -1);
   const words = name.slice("GATEHOUSE_".length).split("_");

@@ -54,7 +54,7 @@ export function findNearestWord(written: string, words: readonly string[]): stri
   return isNear(written, nearest) ? nearest : undefined;
 }
 
-/** Checks whether a word differs from another by typos: one in up to five letters, two in more. */
+/** Checks whether a word differs from another only by typos: one in a word of up to five letters, two in a longer word. */
 export function isNear(written: string, word: string): boolean {
   const errorsMax = word.length > 5 ? 2 : 1;
   return distance(written.toLowerCase(), word.toLowerCase()) <= Math.max(errorsMax, Math.floor(word.length / 6));

@@ -16,7 +16,7 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   removed?: RemovedSettings | undefined;
 }>;
 
-/** Creates a section of settings, which has its defaults if unset. */
+/** Creates a settings section, which takes its defaults if unset. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as never);
 }

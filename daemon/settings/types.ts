@@ -14,7 +14,7 @@ export const port = z.int().min(0).max(65_535).meta({ expected: "a port number f
 /** An address to listen on. */
 export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
 
-/** Host names by which an operator's listener may be queried; see `address.ts`. */
+/** Host names that clients may use to query an operator's listener; see `address.ts`. */
 export const allowedHosts = z
   .array(z.string().min(1).max(253))
   .max(64)
@@ -60,7 +60,7 @@ export const address = z
   .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value))
   .meta({ expected: "an address: 0x and 40 hexadecimal digits" });
 
-/** A secp256k1 private key: 32 bytes in hexadecimal, with or without 0x, as wallets export it; parsed, it has the 0x. Wrap it in `secret()`. */
+/** A secp256k1 private key: 32 bytes in hexadecimal, with or without 0x, as wallets export it; the parsed value has the 0x. Wrap it in `secret()`. */
 export const privateKey = z
   .string()
   .regex(/^(0x)?[0-9a-fA-F]{64}$/)

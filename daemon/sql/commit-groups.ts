@@ -3,25 +3,29 @@ import { StoreError } from "./store.ts";
 
 export type CommitGroupsDependencies = Readonly<{
   database: Pick<DatabaseSync, "exec" | "isTransaction">;
-  /** Flushes all that was committed to disk. */
+  /** Flushes everything committed so far to disk. */
   flush: () => Promise<void>;
-  /** Runs a statement, and converts its failure to the one that a store throws. */
+  /** Runs a statement, and converts its error to one that a store throws. */
   runQuery: <T>(work: () => T) => T;
   /** Resolves in the event loop's next turn. */
   nextTurn?: () => Promise<void>;
 }>;
 
 type Waiter = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
-/** Runs its statements; returns the waiter for its commit, or its failure, to be on disk; `isUnsynced`: to be visible. */
+/**
+ * `run` executes the writer's statements, and returns the waiter to notify when their commit is on disk or has failed; with `isUnsynced`,
+ * when it is visible.
+ */
 type Writer = Readonly<{ run: () => Promise<Waiter>; reject: Waiter["reject"]; isUnsynced: boolean }>;
 
-/** `isAtomic`: a writer is a single statement; otherwise its failure undoes all its statements, and none of another writer's. */
+/** `isAtomic`: the writer is a single statement. Otherwise a failure undoes all of the writer's statements, but none of another writer's. */
 export type WriterOptions = Readonly<{ isAtomic?: boolean; isUnsynced?: boolean }>;
 
 /**
- * Commits the writers of one connection in groups: those that arrive while a group is flushed to disk form the next one, which shares a
- * transaction and a flush; a flush blocks nothing else. After a failed flush the system may have dropped what it could not write, and a
- * later flush that succeeds shows nothing (fsync(2)); so all calls throw a `StoreError` until a restart, which recovers what is on disk.
+ * Commits the writers of one connection in groups. The writers that arrive while a group is being flushed to disk form the next group,
+ * which shares a transaction and a flush; a flush blocks nothing else. After a failed flush, the system may have dropped what it could not
+ * write, and a later flush can succeed without revealing this (fsync(2)). Therefore all calls then throw a `StoreError` until a restart,
+ * which recovers what is on disk.
  */
 export class CommitGroups {
   readonly #dependencies: Required<CommitGroupsDependencies>;
@@ -38,7 +42,10 @@ export class CommitGroups {
     this.#dependencies = { nextTurn: () => new Promise((resolve) => void setImmediate(resolve)), ...dependencies };
   }
 
-  /** Runs a writer in the next group, and resolves once its commit is on disk; `isUnsynced`: once it is visible, and flushed with another's. */
+  /**
+   * Runs a writer in the next group, and resolves once its commit is on disk. With `isUnsynced`, resolves once the commit is visible; it is
+   * flushed with another writer's.
+   */
   write<T>(work: () => Promise<T>, { isAtomic = false, isUnsynced = false }: WriterOptions = {}): Promise<T> {
     const { database } = this.#dependencies;
     const savepoint = (statement: string): void => (isAtomic ? undefined : this.#execute(statement));
@@ -61,7 +68,7 @@ export class CommitGroups {
     });
   }
 
-  /** Runs a query outside of groups, so that it sees no part of one. */
+  /** Runs a query outside of groups, so that it never sees a partial group. */
   async read<T>(work: () => T): Promise<T> {
     while (this.#open !== undefined) await this.#open;
     this.#requireWhole();
@@ -81,7 +88,7 @@ export class CommitGroups {
     if (this.#isRunning) return;
     this.#isRunning = true;
     while (this.#writers.length + this.#waiters.length > 0) {
-      // Writers of the same turn of the event loop share a group.
+      // Writers in the same tick of the event loop share a group.
       await this.#dependencies.nextTurn();
       const [writers, waiters] = [this.#writers, this.#waiters];
       [this.#writers, this.#waiters] = [[], []];

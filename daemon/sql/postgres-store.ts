@@ -27,7 +27,7 @@ export type PostgresStoreOptions = PostgresOptions &
     setting: string;
   }>;
 
-/** Max attempts at a transaction that PostgreSQL requests to retry. */
+/** Max attempts at a transaction that PostgreSQL asks the client to retry. */
 const transactionAttemptsMax = 5;
 const transactionBackoff = { initialMs: 20, maxMs: 160 } as const;
 /** The client's timeout exceeds the server's by this much, so that the server's own error arrives first. */
@@ -37,10 +37,10 @@ const answerMarginMs = 1_000;
 const int8Oid = 20;
 
 /**
- * Opens a PostgreSQL database as a store and migrates its schema. Commits wait for the server's disk: raises a `synchronous_commit` of off
- * or local to on, because a payment reported as claimed must survive a server crash.
+ * Opens a PostgreSQL database as a store and migrates its schema. Commits wait for the server's disk: if `synchronous_commit` is off or
+ * local, sets it to on, because a payment reported as claimed must survive a server crash.
  *
- * @throws {StartupError} in one line with what to do, when the server is unreachable or rejects the login, or the database can't be used.
+ * @throws {StartupError} in one line with the remedy, when the server is unreachable or rejects the login, or the database can't be used.
  */
 export async function openPostgresStore(
   options: PostgresStoreOptions,
@@ -81,7 +81,8 @@ function createStore(pool: Pool): SqlStore {
   const connection = createConnection(pool);
   return {
     ...connection,
-    // A server shares one flush among its connections, and forgetting the last writes in a failure would need a transaction of its own.
+    // No separate mode for unsynced writes: a server shares one flush among its connections, and allowing a failure to lose the last writes
+    // would need a separate transaction.
     changeUnsynced: connection.change,
     transaction: async (work) => {
       const backoff = createBackoff(transactionBackoff);
@@ -154,13 +155,13 @@ function createNumericTypes(): TypeOverrides {
 /** Common fields of the driver's errors; `code` is a five-character SQLSTATE, or a Node error code. */
 type Failure = Readonly<{ code?: string; message: string }>;
 
-/** serialization_failure and deadlock_detected: PostgreSQL requests to retry the transaction (PostgreSQL manual, "Serialization Failure Handling"). */
+/** serialization_failure and deadlock_detected: PostgreSQL asks the client to retry the transaction (PostgreSQL manual, "Serialization Failure Handling"). */
 const runAgain = new Set(["40001", "40P01"]);
 
 /** SQLSTATE classes of errors in the statement or its values: a retry would not help. */
 const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
 
-/** Checks whether PostgreSQL requests to retry the transaction. */
+/** Checks whether PostgreSQL asks the client to retry the transaction. */
 export function isSerializationFailure(error: unknown): boolean {
   return runAgain.has((error as Failure).code ?? "");
 }
@@ -170,7 +171,7 @@ export function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
-  // The error of a connection refused by several addresses has no message.
+  // If several addresses refused the connection, the error has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
   return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
 }

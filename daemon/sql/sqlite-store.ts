@@ -6,10 +6,10 @@ import { openSqlite, type Migrations } from "./sqlite.ts";
 import { StoreError, type SqlConnection, type SqlRow, type SqlStore, type SqlValue } from "./store.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Result codes of a file currently locked by another process: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
+/** Result codes for a file currently locked by another process: SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL. */
 const takenCodes: ReadonlySet<number> = new Set([5, 6, 15]);
 
-/** Result codes of a disk that currently fails: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
+/** Result codes for a disk that currently fails: SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL and SQLITE_CANTOPEN. */
 const diskCodes: ReadonlySet<number> = new Set([8, 10, 13, 14]);
 
 /** A SQLite file, its tables, and which processes may open it. */
@@ -26,9 +26,9 @@ export type SqliteStoreOptions = Readonly<{
 }>;
 
 /**
- * Opens a SQLite file as a store, creating it if missing, and locks out processes that don't share it. Writes are committed in groups
- * (`commit-groups.ts`); no query sees a partial transaction, and no query returns what could still be lost. In a shared file, a group locks
- * the file from its start, and its writers get a `StoreError` if it can't within `waitMs`.
+ * Opens a SQLite file as a store, creating the file if missing, and locks it against processes that don't share it. Writes are committed in
+ * groups (`commit-groups.ts`); no query sees a partial transaction, and no query returns what could still be lost. In a shared file, a
+ * group locks the file from its start; if it can't within `waitMs`, the group's writers get a `StoreError`.
  *
  * @throws {StartupError} when another process has locked the file.
  */
@@ -49,7 +49,8 @@ export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStor
     async rows(text, parameters) {
       if (!isReading.test(text)) return groups.write(() => connection.rows(text, parameters), { isAtomic: true });
       const found = await groups.read(() => rows(text, parameters));
-      // That there is nothing is acted on by a later write, which is on disk only after what this read saw.
+      // An empty result needs no flush: a caller acts on it only with a later write, which reaches the disk after everything that this read
+      // saw.
       if (found.length > 0) await groups.flushed();
       return found;
     },
@@ -75,7 +76,7 @@ export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStor
 function open({ path, migrations, rival, setting, waitMs, isShared = false }: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, { setting, waitMs });
-    // A read doesn't detect a process with an exclusive lock: that blocks only writes.
+    // A read doesn't detect a process with an exclusive lock, which blocks only writes.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {
@@ -129,8 +130,8 @@ function createStatements(database: DatabaseSync) {
 type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn"> & Readonly<{ close: () => void }>;
 
 /**
- * Leaves flushing the write-ahead log to the caller: SQLite then flushes it only before it moves pages into the database (SQLite,
- * "PRAGMA synchronous": NORMAL), and a flush on another thread makes all commits before it as durable as FULL.
+ * Leaves flushing the write-ahead log to the caller. SQLite itself then flushes the log only before it moves pages into the database
+ * (SQLite, "PRAGMA synchronous": NORMAL), and a flush on another thread makes all earlier commits as durable as FULL does.
  */
 function openLogFile(database: DatabaseSync, path: string): LogFile {
   if (path === ":memory:") return { flush: async () => undefined, close: () => undefined };

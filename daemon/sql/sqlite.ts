@@ -12,11 +12,11 @@ const lockWaitMs = 5_000;
 
 /**
  * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and migrates its schema. `PRAGMA
- * user_version` counts the applied migrations. The owner closes it.
+ * user_version` counts the applied migrations. The caller must close the database.
  *
  * @param options.setting the setting that specifies the file, for messages
  * @param options.waitMs how long a statement waits for a file locked by another connection
- * @throws {StartupError} in one line with what to do, when the directory or file can't be read or written, the file is damaged or not a
+ * @throws {StartupError} in one line with the remedy, when the directory or file can't be read or written, the file is damaged or not a
  * database, or a newer version created it with migrations unknown to this one.
  */
 export function openSqlite(
@@ -58,7 +58,7 @@ function migrate(database: DatabaseSync, path: string, migrations: Migrations): 
   requireWhole(database, path);
 }
 
-/** Max size of a file that is fully checked on opening: takes a fraction of a second. */
+/** Max size of a file that is fully checked when opened; the check takes a fraction of a second. */
 const checkedBytesMax = 67_108_864;
 
 /** Checks every page of a small file, so that a damaged one is rejected now and not at the first payment. */

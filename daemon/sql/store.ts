@@ -12,15 +12,15 @@ export type SqlConnection = Readonly<{
 }>;
 
 /**
- * A durable database: a write is on disk when its promise resolves. Every method throws `StoreError` when the database is unavailable; a
- * violated constraint and a faulty statement throw the driver's own error.
+ * A durable database: a write is on disk when its promise resolves. Any method may throw `StoreError` when the database is unavailable; a
+ * violated constraint or a faulty statement throws the driver's own error.
  */
 export type SqlStore = AsyncDisposable &
   SqlConnection &
   Readonly<{
     /**
-     * Runs a statement whose loss in a power failure does no harm, and returns the number of rows written: it is visible to all processes
-     * when its promise resolves, and on disk with the next other write.
+     * Runs a statement whose loss in a power failure does no harm, and returns the number of rows written. The write is visible to all
+     * processes when the promise resolves, and is on disk with the next write of another kind.
      */
     changeUnsynced: SqlConnection["change"];
     /** Runs all statements of `work` or none. May run `work` again when the database requests it (a serialization failure), so it must only run statements. */
@@ -33,7 +33,7 @@ export type SqlStore = AsyncDisposable &
     isListed: (expression: string, parameter: string) => string;
   }>;
 
-/** Formats the parameters `$1 …` for rows of values, as the text after VALUES; bind the rows flattened. */
+/** Formats the parameters `$1 …` for rows of values, as the text after VALUES; bind the flattened rows. */
 export function formatValues(rows: readonly (readonly SqlValue[])[]): string {
   let parameter = 0;
   return rows.map((row) => `(${row.map(() => `$${(parameter += 1)}`).join(", ")})`).join(", ");

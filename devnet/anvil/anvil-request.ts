@@ -41,7 +41,7 @@ export type AnvilClient = Disposable &
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
   }>;
 
-// Wall-clock timeout, not this process's running time: measuring that takes ten timers per call, and a chain gets many calls.
+// A wall-clock timeout: measuring this process's running time would take ten timers per call, and a chain gets many calls.
 const timeout = (ms: number) => AbortSignal.timeout(ms);
 
 /** Creates a client that connects on the first call. Disposing of it closes the connections. */

@@ -57,9 +57,9 @@ const connectionsMax = 32;
 
 /**
  * Starts anvil, restores the chain from `stateDirectory`, and mines a block at once. A new chain has no funded account; anvil signs
- * nothing. After a kill -9 of this process or of anvil, every transaction acknowledged with a hash is in the chain or in the pool again, in
- * the same block by number, time and order. Blocks mined after the last saved state may have different hashes, because anvil draws
- * `mixHash` at random.
+ * nothing. After a kill -9 of this process or of anvil, every transaction acknowledged with a hash is in the pool again, or in the chain,
+ * in a block with the same number, time and order of transactions. Blocks mined after the last saved state may have different hashes,
+ * because anvil draws `mixHash` at random.
  *
  * @throws {StartupError} when anvil is not installed or does not start, or another node uses the directory.
  */

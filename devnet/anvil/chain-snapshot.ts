@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import type { AnvilClient } from "./anvil-request.ts";
 
 /**
- * Number of past blocks whose state the chain retains, besides the newest block's: what `node_cli prune --get` promises
+ * Number of past blocks whose state the chain retains in addition to the newest block's, as `node_cli prune --get` promises
  * (`devnet/pruning.ts`). Anvil stores each state in full: 100,000 of them don't fit in memory (measured: 5.7 GB for the first 10,000).
  */
 export const keptStates = 125;
@@ -29,8 +29,8 @@ export async function dumpSnapshot(client: AnvilClient, withStates: boolean): Pr
 }
 
 /**
- * Loads a saved chain into an empty anvil. Anvil writes past states in no order, but evicts them in the order it read them, so they are
- * loaded separately, oldest first, and only the retained ones.
+ * Loads a saved chain into an empty anvil. Anvil writes past states in no particular order, but evicts them in the order in which it read
+ * them. Therefore past states are loaded separately, oldest first, and only those to be retained.
  */
 export async function loadSnapshot(client: AnvilClient, snapshot: Uint8Array): Promise<void> {
   const { chain, states } = split(gunzipSync(snapshot));
@@ -70,7 +70,7 @@ async function listKeptHashes(client: AnvilClient): Promise<readonly Hex[]> {
   );
 }
 
-/** Drops unreachable hashes: anvil stores those of all blocks with each state, which costs memory. */
+/** Drops unreachable hashes: anvil stores the hashes of all blocks with each state, which costs memory. */
 function withReachableHashes(state: State): State {
   const newest = Object.entries(state.block_hashes)
     .sort(([a], [b]) => Number(b) - Number(a))

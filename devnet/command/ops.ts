@@ -43,7 +43,7 @@ const pollMs = 5;
  * Stops the node of a workspace with SIGTERM, followed in mode `kill` by SIGKILL after 2 s. Succeeds if no node runs, so that "stop, then
  * start" is always a restart. For the public family, only sends the signal and does not wait.
  *
- * @throws {CommandError} when it still runs after 30 s (or, killed, after 5 s more).
+ * @throws {CommandError} if the node is still running after 30 s (or, if killed, after 5 s more).
  */
 async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
   const node = await findRunningNode(join(workspace, "run"));

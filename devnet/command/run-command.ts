@@ -7,8 +7,8 @@ import { readParameters } from "../workspace/node-parameters.ts";
 export type Command = (workspace: string, words: readonly string[]) => Promise<string>;
 
 /**
- * Runs a program of the bin directory: prints its output to standard output and exits with status 0, or prints a message to standard error
- * and exits with the error's status. The launcher passes the workspace as the first argument.
+ * Runs a program from the bin directory: prints its output to standard output and exits with status 0, or prints a message to standard
+ * error and exits with the error's status. The launcher passes the workspace as the first argument.
  */
 export async function runCommand(name: string, command: Command, launched: readonly string[]): Promise<void> {
   const [workspace = "", ...words] = launched;

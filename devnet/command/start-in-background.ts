@@ -24,21 +24,21 @@ type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
 /**
  * Starts the node in a detached process and returns when its JSON-RPC responds.
  *
- * @throws {CommandError} when it runs already, exits at once (with its output), or does not respond within 30 s.
+ * @throws {CommandError} when the node is already running, exits at once (with its output), or does not respond within 30 s.
  */
 export async function startInBackground({ workspace, configPath }: StartInBackgroundOptions): Promise<string> {
   const startedAt = performance.now();
   const runDirectory = join(workspace, "run");
   const { profile } = readParameters(join(workspace, "devnet.json"));
   const running = await findRunningNode(runDirectory);
-  // A node of the public family starts anyway, and exits because the running one has locked the data.
+  // A node from the public family starts anyway, and then exits because the running node has locked the data.
   if (running !== undefined && profile !== "pharos") {
     throw new CommandError(
       `the node runs already (process ${running.pid}); it reads ${configPath} at its start only: ./ops stop --force first`,
       1,
     );
   }
-  // That family's node runs in its programs' directory, wherever `ops` runs.
+  // A node of that family runs in the directory of its programs, regardless of where `ops` runs.
   const directory = profile === "pharos" ? join(workspace, "bin") : process.cwd();
   // That family's tools and sidecars identify a node by the name on its command line.
   const name = profile === "pharos" ? [String(findFamily(profile).programs.process)] : [];

@@ -1,4 +1,4 @@
-/** Address of the devnet's token without EIP-3009, but with EIP-2612, the same on every devnet chain. */
+/** Address of the devnet's token that lacks EIP-3009 but supports EIP-2612; the same on every devnet chain. */
 export const plainTokenAddress = "0xDEF759C4ea2DFBEe5c224c1a661428995381E418";
 
 /** Address of the contract that creates contract accounts (ERC-1271), the same on every devnet chain. */

@@ -50,7 +50,7 @@ function readSource(path: string): string {
 }
 
 /**
- * Compiles `Token.sol`, or the `source` of a test instead.
+ * Compiles `Token.sol`, or a test's `source` instead.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */
@@ -60,7 +60,7 @@ export function compileToken(source: string = readTokenSource()) {
 }
 
 /**
- * Compiles the token and the contracts of this directory.
+ * Compiles the token and the contracts in this directory.
  *
  * @throws {Error} with the compiler's own messages; a warning counts as an error.
  */

@@ -16,7 +16,7 @@ import artifact from "./contracts.artifact.json" with { type: "json" };
 /** The chain to deploy the tokens on, and their first holders. */
 export type TokenGenesis = Readonly<{ chainId: number; holders: readonly Address[] }>;
 
-/** Amount of each holder on a new chain, in the token's smallest unit: a million tokens, with 6 decimals. */
+/** Amount that each holder gets on a new chain, in the token's smallest unit: a million tokens, with 6 decimals. */
 const initialAmount = 1_000_000_000_000n;
 
 /** The same number of plain tokens, with 18 decimals. */
@@ -27,12 +27,12 @@ const gas = 10_000_000n;
 const maxFeePerGas = 100_000_000_000n;
 
 /**
- * Account that deploys the tokens with its first two transactions, so that their addresses are always the same. Its key is derived from a
- * public text: it must never own anything.
+ * Account that deploys the tokens with its first two transactions, so that their addresses are always the same. Its key is derived from
+ * public text, so the account must never own anything.
  */
 export const deployer = privateKeyToAccount(keccak256(stringToHex("gatehouse devnet: deployer of the token")));
 
-/** Address of the deployer's contract by nonce (CREATE: keccak256 of the RLP of address and nonce). */
+/** Computes the address of the contract that the deployer creates with a nonce (CREATE: keccak256 of the RLP of address and nonce). */
 export function computeDeployedAddress(nonce: 0 | 1): Address {
   return getContractAddress({ from: deployer.address, nonce: BigInt(nonce) });
 }
@@ -56,7 +56,7 @@ export async function signDeployments({ chainId, holders }: TokenGenesis): Promi
 
 /**
  * Code of the devnet's own contracts, by address. The canonical contracts have the interface and the errors of the real ones, but not their
- * code, which is others'.
+ * code, which belongs to others.
  */
 export const ownCode = new Map<Address, Hex>([
   [canonicalContracts.permit2.address, artifact.code.Permit2 as Hex],

@@ -8,15 +8,15 @@ import type { TokenGenesis } from "./deployment.ts";
 /** Chain methods needed to deploy the contracts. */
 export type GenesisChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
-/** The last contracts that a genesis makes: a chain that has them has all. */
+/** The last contracts that a genesis deploys: a chain that has these has all of them. */
 const addresses = [tokenAddress, plainTokenAddress, canonicalContracts.permit2Collector.address] as const;
 
 /**
- * Makes sure that the token exists at {@link tokenAddress} and the other contracts at theirs; does nothing if they exist. The tokens are
- * the deployer's first transactions; the other contracts are put in place. `genesis` is a function, because deriving accounts is slow and
- * needed only on a new chain.
+ * Makes sure that the token exists at {@link tokenAddress}, and the other contracts at their addresses; does nothing if they exist. The
+ * deployer's first transactions create the tokens; the code of the other contracts is set directly. `genesis` is a function, because
+ * deriving accounts is slow and needed only on a new chain.
  *
- * @throws {Error} when the deployer has spent its first transactions otherwise.
+ * @throws {Error} if the deployer has already used its first transactions for something else.
  */
 export async function deployContracts(chain: GenesisChain, genesis: () => Promise<TokenGenesis>): Promise<Address> {
   const [hasToken, hasPlainToken, hasOthers] = await findContracts(chain);
@@ -26,7 +26,8 @@ export async function deployContracts(chain: GenesisChain, genesis: () => Promis
   const [token, plainToken] = await signDeployments(await genesis());
   await chain.request("anvil_setBalance", [deployer.address, deploymentBalance]);
   await Promise.all([...ownCode].map((contract) => chain.request("anvil_setCode", contract)));
-  // After a crash, the deployments are replayed from the chain's journal, but the balance that pays for them and the code are not in it.
+  // After a crash, the deployments are replayed from the chain's journal, which contains neither the balance that pays for them nor the
+  // code.
   await chain.checkpoint();
   if (!hasToken) await chain.request("eth_sendRawTransaction", [token]);
   if (!hasPlainToken) await chain.request("eth_sendRawTransaction", [plainToken]);

@@ -1,6 +1,6 @@
 import protobuf from "protobufjs/light.js";
 
-/** A metric's sample, in the field of its family's type. Field names and numbers are Prometheus's. */
+/** A sample of a metric, in the field for its family's type. Field names and numbers are Prometheus's. */
 export type MetricMessage = Readonly<{
   label: readonly Readonly<{ name: string; value: string }>[];
   gauge?: Readonly<{ value: number }>;

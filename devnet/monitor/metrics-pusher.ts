@@ -97,7 +97,7 @@ export type PushFormat = (metrics: Registry) => Promise<PushedMetrics>;
 /** Content type of Prometheus's protobuf format (Prometheus, "Exposition formats"). */
 const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/** Chooses a profile's push format: text, or for a strict node gzipped protobuf, like Prometheus's Go client. */
+/** Chooses a profile's push format: text, or for a strict node gzipped protobuf, as in Prometheus's Go client. */
 export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
   if (profile === "standard") return textFormat;
   // Loaded on demand: a standard node does not need the library.

@@ -10,8 +10,8 @@ export type MonitorSettings = Readonly<{
 }>;
 
 /**
- * Reads `chain.monitor_config` like a node of this version; returns undefined if it is disabled, incomplete, or uses another version's
- * names: the node then pushes nothing and reports nothing (specification, "Errors").
+ * Reads `chain.monitor_config` as a node of this version would. Returns undefined if it is disabled, incomplete, or uses another version's
+ * names; the node then pushes nothing and reports nothing (specification, "Errors").
  */
 export function readMonitorSettings(
   version: string,

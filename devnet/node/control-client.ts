@@ -50,8 +50,8 @@ const socketPathBytesMax = 103;
 export type ControlAddress = AsyncDisposable & Readonly<{ path: string }>;
 
 /**
- * Finds the socket over which `node_cli` talks to a workspace's node. In a deep directory, the plain path exceeds the limit of a socket
- * address; the path then goes through an open handle of the directory, which only Linux supports.
+ * Finds the socket over which `node_cli` talks to a workspace's node. In a deeply nested directory, the plain path exceeds the length limit
+ * of a socket address. The returned path then goes through an open handle to the directory, which only Linux supports.
  */
 export async function findControlAddress(runDirectory: string): Promise<ControlAddress> {
   const path = join(runDirectory, "control.sock");

@@ -12,8 +12,8 @@ export type FundedAccountsOptions = Readonly<{
 }>;
 
 /**
- * Derives the first accounts of the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and adds those of `fund`, without duplicates. Derives the seed
- * as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s per account.
+ * Derives the first accounts from the mnemonic (BIP-44 path m/44'/60'/0'/0/n) and adds those in `fund`, without duplicates. Derives the
+ * seed as BIP-39 defines it, but natively and once for all accounts: viem takes 0.1 s per account.
  */
 export function deriveFundedAccounts({ mnemonic, accounts, fund }: FundedAccountsOptions): readonly Address[] {
   const derived = mnemonic === undefined ? [] : deriveAddresses(mnemonic, accounts);

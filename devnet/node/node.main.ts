@@ -70,8 +70,8 @@ function openNodeLog(runDirectory: string): FileLog {
 export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 /**
- * Watches the process that a node was prepared for. `ops` starts nodes that outlive it, so nothing else tells a node that its stack was
- * killed with -9. A process that exited before the node started is not an owner: that node was started by hand.
+ * Watches the process that a node was prepared for. A node outlives the `ops` that started it, so nothing else tells the node that its
+ * stack was killed by kill -9. A process that exited before the node started is not an owner: in that case, the node was started by hand.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {
   const gone = new AbortController();

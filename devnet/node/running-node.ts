@@ -18,8 +18,8 @@ export async function findRunningNode(runDirectory: string): Promise<ProcessIden
 }
 
 /**
- * Makes this process the workspace's node until the result is disposed of. Two nodes would corrupt each other's chain, so a lock that the
- * kernel releases when the process is killed guards the workspace; the process id file is only for `ops`.
+ * Makes this process the workspace's node until the result is disposed of. Two nodes would corrupt each other's chain, so a lock guards the
+ * workspace; the kernel releases the lock if the process is killed. The process id file is only for `ops`.
  *
  * @throws {StartupError} when another process is the workspace's node.
  */
@@ -53,7 +53,7 @@ function locatePidFile(runDirectory: string): string {
   return join(runDirectory, "node.pid");
 }
 
-/** Identifies a process uniquely, even if its number is reused. */
+/** Identifies a process uniquely, even if its process id is reused. */
 export type ProcessIdentity = Readonly<{
   pid: number;
   /** Start time, in clock ticks since boot (proc(5), `/proc/<pid>/stat`); 0 without `/proc`. */
@@ -77,7 +77,7 @@ export async function readProcessIdentity(pid: number): Promise<ProcessIdentity 
   return { pid, startTicks: Number(fields[19]) };
 }
 
-/** Checks whether exactly this process still runs. */
+/** Checks whether exactly this process is still running. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await readProcessIdentity(identity.pid))?.startTicks === identity.startTicks;
 }

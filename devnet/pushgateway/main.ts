@@ -4,7 +4,7 @@ import { isOnPath, startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";
 import { startStandIn } from "./stand-in.ts";
 
-/** A Pushgateway: Prometheus's own if its program is on PATH, otherwise the stand-in, which logs at its start that it is one. */
+/** A Pushgateway: Prometheus's own if its program is on PATH, otherwise the stand-in, which logs at startup that it is a stand-in. */
 export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
   definition: pushgatewaySettings,
   async start({ implementation, program, persistenceFile, listen }, { log, metrics, resources }) {

@@ -75,7 +75,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   };
 }
 
-/** Requires a free port: another Pushgateway on it would respond instead of ours. */
+/** Requires a free port: otherwise another Pushgateway on the port would respond instead of ours. */
 async function requireFreePort({ host, port }: RealPushgatewayOptions): Promise<void> {
   const probe = await listen(createServer(), { host, port, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
   await probe[Symbol.asyncDispose]();

@@ -29,7 +29,8 @@ const textFormat = "text/plain; version=0.0.4; charset=utf-8";
 const groupPath = "/metrics/:group{job(?:@base64)?/.*}";
 
 /**
- * Serves a Pushgateway for development: the real one's grouping keys, status codes and push times, in memory (Pushgateway's README, "API").
+ * Serves an in-memory Pushgateway for development, with the real one's grouping keys, status codes and push times (Pushgateway's README,
+ * "API").
  *
  * @throws {StartupError} when the port is taken.
  */

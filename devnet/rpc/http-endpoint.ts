@@ -11,7 +11,7 @@ const keepAliveTimeoutMs = 65_000;
 const contentTypes = new Set(["application/json", "application/json-rpc", "application/jsonrequest"]);
 
 /**
- * Creates the HTTP server of the node: `POST /`, with the status from `statusOf`, and geth's responses to all other requests (an empty GET
+ * Creates the node's HTTP server: `POST /`, with the status from `statusOf`, and geth's responses to all other requests (an empty GET
  * returns 200, for load balancers).
  */
 export function createHttpEndpoint(handler: MessageHandler, statusOf: (answer: string) => number): Server {

@@ -4,7 +4,7 @@ type Chain = Pick<Anvil, "request">;
 
 type NumberedLog = Readonly<{ logIndex: string; transactionHash: string }>;
 
-/** Wraps the chain so that logs are numbered within their transaction, like the public family's nodes, instead of within their block. */
+/** Wraps the chain so that logs are numbered within their transaction, as on the public family's nodes, instead of within their block. */
 export function withLogIndexOfTransaction({ request }: Chain): Chain {
   const findFirst = async (hash: string): Promise<number> => {
     const receipt = await request<{ logs: readonly NumberedLog[] } | null>("eth_getTransactionReceipt", [hash]);

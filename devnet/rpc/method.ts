@@ -10,7 +10,7 @@ export type Node = Readonly<{
   clientVersion?: string | undefined;
   /** Commit that its programs were built from. If set, the node reports it instead of the version, with all numbers as quantities. */
   commit?: string | undefined;
-  /** Format of numbers for which the specification shows none; hexadecimal by default. */
+  /** Format of numbers for which the specification shows no format; hexadecimal by default. */
   numbers?: "hexadecimal" | "decimal" | undefined;
 }>;
 

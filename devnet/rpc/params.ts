@@ -19,7 +19,7 @@ export const quantity = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/,
   "a quantity (0x and hexadecimal digits without leading zeros)",
 );
-/** A 64-bit number: of a block, or of a transaction in its block. */
+/** A 64-bit number: a block number, or a transaction's index in its block. */
 export const quantity64 = buildHexSchema(
   /^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$/,
   "a quantity (0x and at most 16 hexadecimal digits without leading zeros)",

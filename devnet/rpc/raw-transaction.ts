@@ -5,8 +5,8 @@ import { errorCode, RpcError } from "./rpc-error.ts";
 const typeDigits = 4;
 
 /**
- * Rejects a signed transaction that can never be in a block, with geth's texts. Anvil responds to such a transaction with a hash and drops
- * it: one signed for another chain by EIP-155, or one whose gas does not cover its intrinsic cost.
+ * Rejects, with geth's texts, a signed transaction that can never be in a block: one signed for another chain (EIP-155), or one whose gas
+ * does not cover its intrinsic cost. Anvil would respond with a hash and drop the transaction.
  *
  * @throws {RpcError} -32000.
  */
@@ -30,7 +30,7 @@ export async function checkRawTransaction(raw: Hex, chainId: () => Promise<numbe
   }
 }
 
-/** Rejects envelopes that the specification does not list: it has legacy (an RLP list), EIP-2930 and EIP-1559. */
+/** Rejects envelopes that the specification does not list. It lists legacy (an RLP list), EIP-2930 and EIP-1559. */
 function checkType(raw: Hex): void {
   const first = Number.parseInt(raw.slice(2, typeDigits), 16);
   if (Number.isNaN(first)) refuse("failed to decode the signed transaction");

@@ -28,7 +28,7 @@ export class RpcError extends Error {
 /** The error object of a response. */
 export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** Geth's texts for rejected transactions, by anvil's: clients recognize geth's. */
+/** Geth's texts for rejected transactions, keyed by anvil's texts: clients recognize geth's. */
 const gethTexts: Readonly<Record<string, string>> = {
   "transaction already imported": "already known",
   "Insufficient funds for gas * price + value": "insufficient funds for gas * price + value",

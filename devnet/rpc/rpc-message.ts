@@ -24,7 +24,7 @@ export type MessageHandlerParts = Readonly<{
   callsMax?: number | undefined;
 }>;
 
-/** Creates the message handler of a transport: envelopes, batches, ids and errors as in geth's `rpc` package. Runs the calls of a batch one at a time. */
+/** Creates the message handler for a transport: envelopes, batches, ids and errors as in geth's `rpc` package. Runs the calls of a batch one at a time. */
 export function createMessageHandler(parts: MessageHandlerParts): MessageHandler {
   return { handle: (text, context) => answerMessage(text, context, parts) };
 }
@@ -49,7 +49,7 @@ async function answerMessage(text: string, context: CallContext, parts: MessageH
 
 type Message = Readonly<{ requests: readonly unknown[]; ids: readonly (RequestId | undefined)[]; batch: boolean }>;
 
-/** Parses a message; returns undefined if it is not JSON or is nested too deep. */
+/** Parses a message; returns undefined if it is not JSON or is too deeply nested. */
 function parseMessage(text: string): Message | undefined {
   try {
     const message: unknown = JSON.parse(text);

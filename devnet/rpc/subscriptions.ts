@@ -16,7 +16,7 @@ export type Subscriptions = Readonly<{
   subscribe(topic: Topic): Hex;
   /** @throws {RpcError} -32000 `subscription not found`. */
   unsubscribe(id: string): true;
-  /** Activates the registered topics. Called once their response is written, which must precede the first notification. */
+  /** Activates the registered topics. Called once the response with their ids is written, because that response must precede the first notification. */
   activate(): void;
   /** Lists the active topics, with their ids. */
   active(): Iterable<readonly [Hex, Topic]>;

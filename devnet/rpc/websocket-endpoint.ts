@@ -34,7 +34,7 @@ export type WebSocketEndpoint = Disposable &
 
 type Client = { subscriptions: Subscriptions; pending: Promise<void>; alive: boolean };
 
-/** Creates the WebSocket server of the node. */
+/** Creates the node's WebSocket server. */
 export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocketEndpoint {
   const server = createServer((_, response) => {
     response.writeHead(426, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });

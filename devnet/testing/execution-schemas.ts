@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from "ajv";
 
-/** JSON Schemas of the results in Ethereum's execution API, strict: an undocumented field is an error. */
+/** JSON Schemas for the results in Ethereum's execution API, strict: an undocumented field is an error. */
 const text = (pattern: string) => ({ type: "string", pattern }) as const;
 const bytesOf = (count: number) => text(`^0x[0-9a-f]{${count * 2}}$`);
 const quantity = text("^0x(0|[1-9a-f][0-9a-f]*)$");

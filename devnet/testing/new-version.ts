@@ -13,7 +13,7 @@ export type NewVersion =
   /** Starts, corrupts the chain's data, and exits. */
   | "corrupting";
 
-/** Shell lines at the start of its `ops start`, which runs in the bin directory of the workspace. */
+/** Shell lines that the version's `ops start` runs first, in the workspace's bin directory. */
 const beforeStart: Partial<Readonly<Record<NewVersion, readonly string[]>>> = {
   broken: ['echo "ops: libcetina.so.3: cannot open shared object file" >&2', "exit 127"],
   corrupting: [

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { locateProgramFile } from "../program-file.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** The programs of a node's bin directory. */
+/** The programs in a node's bin directory. */
 export type LauncherName = "ops" | "node_cli";
 
 const programs: Readonly<Record<LauncherName, string>> = {
@@ -11,8 +11,8 @@ const programs: Readonly<Record<LauncherName, string>> = {
 };
 
 /**
- * Formats the script `ops` or `node_cli` of a workspace. The script finds its workspace from its own path, so that a workspace can be moved
- * or mounted elsewhere, and passes it to the program with the arguments.
+ * Formats a workspace's `ops` or `node_cli` script. The script derives the workspace from its own path, so that a workspace can be moved or
+ * mounted elsewhere, and passes the workspace and the arguments to the program.
  */
 export function formatLauncher(
   name: LauncherName,

@@ -20,13 +20,13 @@ const schema = z.strictObject({
   mnemonic: z.string().optional(),
   accounts: z.int().min(0).max(100),
   fund: z.array(z.custom<Address>((value) => /^0x[0-9a-fA-F]{40}$/.test(String(value)))).max(100),
-  /** The process that owns the node: the node exits with it, if it runs when the node starts. */
+  /** The process that owns the node. If this process is running when the node starts, the node exits when this process does. */
   owner: z.strictObject({ pid: z.int().min(1), startTicks: z.int().min(0) }).optional(),
 });
 
 /**
- * Parameters that a real node has compiled in or gets from its network, so that `node.conf` lacks them. Stored in the workspace's
- * `devnet.json`, readable by the owner only because of the mnemonic.
+ * Parameters that a real node has compiled in or gets from its network, so `node.conf` lacks them. Stored in the workspace's `devnet.json`,
+ * readable by the owner only because of the mnemonic.
  */
 export type NodeParameters = Readonly<z.output<typeof schema>>;
 

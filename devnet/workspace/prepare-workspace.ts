@@ -19,8 +19,8 @@ export type PrepareWorkspaceOptions = Readonly<{
 
 /**
  * Creates a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data directory.
- * Writes what an operator owns (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a call with
- * another version is an upgrade. If that changes the layout, it takes over the other layout's `node.conf`.
+ * Writes what belongs to the operator (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a
+ * call with another version is an upgrade. If the upgrade changes the layout, takes over the other layout's `node.conf`.
  */
 export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
   const { parameters, conf } = options;

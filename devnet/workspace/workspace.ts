@@ -20,17 +20,17 @@ export type Workspace = Readonly<{
   directory: string;
   /** Directory of the node's programs, such as `node_cli`. */
   binDirectory: string;
-  /** Directory of `ops` and its working directory. */
+  /** Directory that contains `ops`, and in which `ops` runs. */
   opsDirectory: string;
   configPath: string;
   dataDirectory: string;
   keyDirectory: string;
-  /** Directory of the running process's id, lock, control socket and log. */
+  /** Directory for the running node's process id, lock, control socket and log. */
   runDirectory: string;
   parametersPath: string;
 }>;
 
-/** Locates the files of a workspace by the layout of its node's version (specification, "Node command line"). */
+/** Locates the files of a workspace according to the layout of its node's version (specification, "Node command line"). */
 export function locateWorkspace(
   { directory, version, nodeDirectory, profile = "standard" }: WorkspaceLocation,
   releases: NodeReleases = nodeReleases,

@@ -3,54 +3,54 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "../wire/received-bytes.ts";
 
 /**
- * Origin of a response, as reported in the header `X-Gatehouse-Source`. `mixed`: the parts of a batch or split range came from several
+ * Origin of a response, as reported in the `X-Gatehouse-Source` header. `mixed`: the parts of a batch or split range came from several
  * sources, or streaming started before all parts were available.
  */
 export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
-/** Returns the combined origin after adding one part to a multi-part response. */
+/** Returns the origin of a multi-part response after a part is added. */
 export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
   return sofar === undefined || sofar === part ? part : "mixed";
 }
 
 /**
- * Receives the response of one call or batch, at every stage between the node and the client: `text` or `bytes` once, or `begin`, `chunk`…,
- * and `end`; or `fail`, at any time before the response is complete. Text is a binary string: one character per byte.
+ * Receives the response to one call or batch, at every stage between the node and the client: either `text` or `bytes` once, or `begin`,
+ * `chunk`…, and `end`. `fail` may come at any time before the response is complete. Text is a binary string: one character per byte.
  */
 export type ResponseSink = Readonly<{
-  /** Whether the sink ignores a response until it is complete. If so, a short response may arrive as one `bytes` call, however many reads it took. */
+  /** Whether the sink ignores a response until it is complete. If so, a short response may arrive in one `bytes` call, regardless of how many reads it took. */
   wantsWhole?: boolean;
   /**
-   * Receives a complete response. It may be a slice of a longer text: copy what you retain for long, or the whole text stays in memory.
-   * `retryAfterSeconds` means that a limit caused the response: HTTP reports it with 429 and Retry-After.
+   * Receives a complete response. The string may be a slice of a longer text: copy anything you retain for long, or the whole text stays in
+   * memory. `retryAfterSeconds` means that a limit caused the response: HTTP reports it with 429 and Retry-After.
    */
   text: (json: string, source: ResponseSource, retryAfterSeconds?: number) => void;
-  /** Receives a complete response as the node sent it. The bytes are valid only until this returns: copy what you retain. */
+  /** Receives a complete response as the node sent it. The bytes are valid only until this method returns: copy anything you retain. */
   bytes: (body: Buffer, source: ResponseSource) => void;
-  /** Starts a streamed response; `lengthBytes` is its length if the node announced it. */
+  /** Starts a streamed response; `lengthBytes` is its length, if the node announced one. */
   begin: (lengthBytes: number | undefined, source: ResponseSource) => void;
-  /** Receives bytes, whose ownership passes to the sink. False means that the sender must wait for `flow.resume`. */
+  /** Receives bytes and takes ownership of them. Returns false if the sender must wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;
   end: () => void;
   /**
-   * Before `begin`: there is no response, and the owner of the call responds instead. After it: the response is truncated, and the client
-   * must not treat it as complete.
+   * Reports a failure. Before `begin`, there is no response, and the owner of the call responds instead. After `begin`, the response is
+   * truncated, and the client must not treat it as complete.
    */
   fail: (failure: NodeFailure) => void;
 }>;
 
-/** Sending side of a response in progress, as controlled by its reader. */
+/** Flow control of a response in progress, used by its reader. */
 export type ResponseFlow = Readonly<{
-  /** Continues after `chunk` returned false. */
+  /** Resumes the response after `chunk` returned false. */
   resume: () => void;
-  /** Cancels because the reader disconnected: its sink receives nothing more. */
+  /** Cancels the response because the reader disconnected: the sink receives nothing more. */
   cancel: () => void;
 }>;
 
-/** Flow of a response that completed before anyone could control it. */
+/** Flow control of a response that completed before anyone could control it. */
 export const finishedFlow: ResponseFlow = { resume: () => undefined, cancel: () => undefined };
 
-/** Sink for a response that is discarded, such as that of a notification. */
+/** Sink for a response that is discarded, such as the response to a notification. */
 export const discardedResponse: ResponseSink = {
   text: () => undefined,
   bytes: () => undefined,
@@ -60,12 +60,12 @@ export const discardedResponse: ResponseSink = {
   fail: () => undefined,
 };
 
-/** Reason why the collection of a response stopped. */
+/** Reason that collecting a response stopped. */
 export type PartsFailure = Exclude<CollectionFailure, "broken">;
 
 /**
  * Parts of one response of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because buffers live
- * outside the heap, which is the smaller part of a process's memory. Without `memory`, the caller limits the total bytes by limiting the
+ * outside the heap, and the heap is the smaller part of a process's memory. Without `memory`, the caller bounds the total by limiting the
  * number of such responses.
  */
 export class ResponseParts {
@@ -94,7 +94,7 @@ export class ResponseParts {
   }
 
   /**
-   * Adds a part if memory allows; readers that buffer the most and read nothing are evicted for it. A part of a much larger buffer is
+   * Adds a part if memory allows; to make room, stalled readers with the most buffered bytes are evicted. A part of a much larger buffer is
    * copied, so that it does not keep the whole buffer alive.
    */
   tryAdd(bytes: Buffer): PartsFailure | undefined {
@@ -105,7 +105,7 @@ export class ResponseParts {
     return undefined;
   }
 
-  /** Returns all parts joined; they stay counted. */
+  /** Returns all parts joined; they remain counted. */
   joined(): Buffer {
     return Buffer.concat(this.#parts);
   }

@@ -3,10 +3,10 @@ import { addSource, type ResponseSink, type ResponseSource } from "./answer-sink
 
 /** Number of unsent bytes at which streaming starts before the response is complete. */
 const streamFromBytes = 65_536;
-/** Max unsent bytes that are not yet counted as buffered: counting each entry costs more than writing it. */
+/** Max unsent bytes that are not counted as buffered: counting each entry costs more than writing it. */
 const uncountedBytes = 4_096;
 
-/** Text around the entries of a multi-part response. */
+/** Number of slots in a multi-part response, and the text around its entries. */
 export type OrderedWriterOptions = Readonly<{
   /** Number of slots; each has an entry or stays empty. */
   places: number;
@@ -17,27 +17,27 @@ export type OrderedWriterOptions = Readonly<{
   empty: string;
 }>;
 
-/** Destination of the entries, and the callbacks. */
+/** Destination of the entries, the memory that counts them, and callbacks. */
 export type OrderedWriterDependencies = Readonly<{
   sink: ResponseSink;
-  /** Memory that counts entries until they are sent. */
+  /** Counts entries until they are sent. */
   memory: HeldBytes;
-  /** Limits the total size: the first entry that does not fit and all entries after it are replaced. Without it, the caller checks `bytes`. */
+  /** Limits the total size: the first entry that does not fit, and all entries after it, are replaced. If absent, the caller checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
-  /** Returns the seconds to wait before a retry if a limit caused all entries so far: they are then sent as one complete limit response. */
+  /** If a limit caused all entries so far, returns the seconds to wait before a retry: the entries are then sent as one complete limit response. */
   retryAfterSeconds?: () => number | undefined;
   /** Called once, before the last part of the response is sent. */
   ending?: () => void;
 }>;
 
-/** An entry: a binary string, or a long entry as parts that are sent unchanged. */
+/** An entry: a binary string, or, if long, parts that are sent unchanged. */
 export type Entry = string | readonly Buffer[];
 
 function measureEntry(entry: Entry): number {
   return typeof entry === "string" ? entry.length : entry.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Writes entries that arrive in any order in slot order: short responses are sent whole, long ones are streamed. */
+/** Writes entries, which arrive in any order, in slot order. Short responses are sent whole; long ones are streamed. */
 export class OrderedWriter {
   readonly #options: OrderedWriterOptions;
   readonly #dependencies: OrderedWriterDependencies;
@@ -47,11 +47,11 @@ export class OrderedWriter {
   #source: ResponseSource | undefined;
   #turn = 0;
   #writtenBytes = 0;
-  /** Unsent parts, and the text that follows them. */
+  /** Unsent parts, followed by the unsent text. */
   #unsentParts: Buffer[] = [];
   #unsent = "";
   #unsentBytes = 0;
-  /** Counted bytes of the unsent parts. */
+  /** Number of unsent bytes that are counted in memory. */
   #heldBytes = 0;
   #isFull = false;
   #hasBegun = false;
@@ -64,12 +64,12 @@ export class OrderedWriter {
     this.#dependencies = dependencies;
   }
 
-  /** Number of slots written so far, without a gap. */
+  /** Number of slots written so far, without gaps. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** Total bytes of the written entries. */
+  /** Total size of the written entries, in bytes. */
   get writtenBytes(): number {
     return this.#writtenBytes;
   }
@@ -79,12 +79,12 @@ export class OrderedWriter {
     return this.#isFull;
   }
 
-  /** Total bytes of all entries so far, including those that wait for earlier slots. */
+  /** Total size of all entries so far, in bytes, including those waiting for earlier slots. */
   get bytes(): number {
     return this.#writtenBytes + this.#readyBytes;
   }
 
-  /** Whether a part of the response was sent: from then on it can only be completed or aborted. */
+  /** Whether part of the response has been sent: if so, it can only be completed or aborted. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -94,7 +94,7 @@ export class OrderedWriter {
     return this.#isHeld;
   }
 
-  /** Sets the entry of a slot, empty for none, and its origin; undefined if the origin is not reported. */
+  /** Sets the entry of a slot (empty for none) and its origin (undefined if not reported). */
   put(place: number, entry: Entry, source: ResponseSource | undefined): void {
     if (place !== this.#turn) {
       const length = measureEntry(entry);
@@ -108,20 +108,20 @@ export class OrderedWriter {
     this.#writeReady();
   }
 
-  /** Whether entries of this total size, starting at a slot, would be written at once, in full, and without starting to stream. */
+  /** Whether entries of this total size, starting at this slot, would be written at once and in full, without triggering streaming. */
   hasRoom(place: number, bytes: number): boolean {
     const { limitBytes = Number.POSITIVE_INFINITY } = this.#dependencies.room ?? {};
     const isWithin = this.#writtenBytes + bytes <= limitBytes && this.#unsentBytes + bytes < streamFromBytes;
     return place === this.#turn && isWithin && !this.#isFull;
   }
 
-  /** Sets the next `count` entries in one text, separated by commas, after {@link hasRoom} returned true. */
+  /** Sets the next `count` entries as one text, separated by commas. Call only after {@link hasRoom} returned true. */
   putRun(text: string, count: number, source: ResponseSource): void {
     this.#write(text, source, count);
     this.#writeReady();
   }
 
-  /** Sends what can be sent, unless the reader has paused; ends the response after the last slot. Returns false while the reader is paused. */
+  /** Sends everything that can be sent, unless the reader has paused; ends the response after the last slot. Returns false while the reader is paused. */
   flush(): boolean {
     if (this.#isOver) return true;
     if (this.#isHeld) return false;
@@ -135,7 +135,7 @@ export class OrderedWriter {
     return !this.#isHeld;
   }
 
-  /** Continues after the reader paused. */
+  /** Resumes after the reader paused. */
   resume(): void {
     this.#isHeld = false;
   }
@@ -153,7 +153,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Writes the entry of one slot, or of several that fit. */
+  /** Writes the entry of one slot, or the joined entries of several slots. */
   #write(given: Entry, source: ResponseSource | undefined, places = 1): void {
     const { memory, room } = this.#dependencies;
     const givenBytes = measureEntry(given);
@@ -224,7 +224,7 @@ export class OrderedWriter {
     }
   }
 
-  /** Releases counted memory beyond the unsent bytes. */
+  /** Releases the memory counted beyond the unsent bytes. */
   #letGo(): void {
     const heldBytes = Math.min(this.#heldBytes, this.#unsentBytes);
     this.#dependencies.memory.release(this.#heldBytes - heldBytes);

@@ -5,38 +5,38 @@ import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSourc
 /** A complete response as a binary string. */
 export type TextResponse = Readonly<{ text: string; source: ResponseSource; retryAfterSeconds: number | undefined }>;
 
-/** Receiver of the responses of one or more sinks, each with the context of its call. */
+/** Receiver for the responses of one or more sinks; each response comes with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
   /** Max response length. */
   limitBytes: number;
-  /** Memory that counts a collected response until it is received. */
+  /** Counts a collected response until the receiver gets it. */
   memory: HeldBytes;
   receive: (answer: TextResponse | CollectionFailure, context: Context) => void;
-  /** Receives the parts of a long response, instead of `receive`; without it, the parts are joined. */
+  /** Receives the parts of a long response instead of `receive`. If absent, the parts are joined. */
   receiveLong?: (answer: LongResponse, context: Context) => void;
 }>;
 
-/** Receiver of a batch's responses, each with the slot of its call. */
+/** Receiver for a batch's responses, each with the slot of its call. */
 export type RunReceiver = TextReceiver<number> &
   Readonly<{
-    /** Whether responses of this total size, starting at a slot, can be written at once, as they would be one by one. */
+    /** Whether responses of this total size, starting at this slot, can be written at once with the same result as one by one. */
     hasRoom: (place: number, bytes: number) => boolean;
-    /** Receives the node's responses to `count` calls, starting at a slot, separated by commas, after `hasRoom` returned true. */
+    /** Receives the node's responses to `count` calls, starting at this slot, separated by commas. Called only after `hasRoom` returned true. */
     receiveRun: (text: string, place: number, count: number) => void;
   }>;
 
-/** A long response, in the parts it arrived in: joined into one string, it would be in the heap twice and soon be garbage. */
+/** A long response, in the parts it arrived in: joined into one string, it would occupy the heap twice and soon become garbage. */
 export type LongResponse = Readonly<{ parts: readonly Buffer[]; source: ResponseSource }>;
 
 /** Length at which a response that arrived in parts counts as long. */
 const longBytes = 65_536;
 
-/** Max length of a response that is passed on regardless of memory use: an error would not be much shorter. */
+/** Max length of a response that is passed on regardless of memory use: an error in its place would not be much shorter. */
 const smallBytes = 1_024;
 
 /**
- * Collects a response and passes it to its receiver once, complete, unless memory limits forbid it. A batch has one sink per call, so it is
- * one small object.
+ * Collects a response and passes it to its receiver once it is complete, unless memory limits forbid it. A batch has one sink per call, so
+ * each sink is one small object.
  */
 export class TextSink<Context> implements ResponseSink {
   readonly #receiver: TextReceiver<Context>;
@@ -97,7 +97,7 @@ export class TextSink<Context> implements ResponseSink {
   }
 }
 
-/** Returns why a receiver may not get a complete response; undefined if it may. */
+/** Returns the reason a receiver may not get a complete response, or undefined if it may. */
 export function explainRefusal(
   { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
   length: number,
@@ -109,7 +109,7 @@ export function explainRefusal(
   return undefined;
 }
 
-/** A response that arrives in parts. */
+/** A response that is arriving in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: ResponseParts; source: ResponseSource }>;
 
 /** Creates a sink for one response of at most `limitBytes`. `memory` counts a collected response until it is received. */

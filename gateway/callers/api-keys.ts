@@ -34,7 +34,7 @@ export function readApiKeys(content: unknown): FileReading<ApiKeys> {
 }
 
 /**
- * Number of hash digits used for the lookup. The lookup time reveals something only about the hash of the client's input, not about any
- * key; the remaining digits are compared in constant time.
+ * Number of hash digits used as the lookup key. Lookup time reveals something only about the hash of the client's input, not about any key;
+ * the remaining digits are compared in constant time.
  */
 const lookupDigits = 32;

@@ -12,13 +12,13 @@ import type { Tokens } from "./tokens.ts";
 /** Identifies the caller of a request. */
 export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
-/** Max cached identities, and max length of a cached name; others are computed on each request. */
+/** Max number of cached identities, and max length of a cached name; others are computed on each request. */
 const kept = { most: 10_000, nameLength: 256 };
 
-/** Matches lists that, judging by their characters, contain only IPv4 addresses. */
+/** Matches lists whose characters could only form IPv4 addresses. */
 const plainList = /^[\d., ]+$/;
 
-/** Identifies callers by address only and gives all of them the same tier. */
+/** Identifies callers only by address and assigns all of them the same tier. */
 export function identifyByAddress(
   listener: ListenerName,
   tierName: string,
@@ -33,7 +33,7 @@ export function identifyByAddress(
   );
   const readForwarded = (remoteAddress: string, forwarded: string) =>
     buildIdentity(toAddressKey(client.of(remoteAddress, forwarded)));
-  // Addresses contain no blanks, so the first blank separates the two.
+  // Addresses contain no spaces, so the first space separates the two.
   const identifyForwarded = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
     return readForwarded(name.slice(0, blank), name.slice(blank + 1));
@@ -43,7 +43,7 @@ export function identifyByAddress(
     const isTrusted = client.isTrusted(remoteAddress);
     const forwarded = client.forwardedBy(facts);
     if (isTrusted && forwarded !== undefined) {
-      // Parsing IPv4 addresses is faster than a cache lookup, and behind a proxy nearly every request may have a different one.
+      // Parsing IPv4 addresses is faster than a cache lookup, and behind a proxy nearly every request may have a different address.
       if (plainList.test(forwarded)) return readForwarded(remoteAddress, forwarded);
       return identifyForwarded(`${remoteAddress} ${forwarded}`);
     }
@@ -52,7 +52,7 @@ export function identifyByAddress(
   };
 }
 
-/** Sources of keys and tokens. Keys change while the gateway runs, so they are read on every check. */
+/** Sources of keys and tokens. Keys may change while the gateway runs, so they are read on every check. */
 export type CredentialDependencies = Readonly<{
   apiKeys: () => ApiKeys | undefined;
   tokens: Pick<Tokens, "recall" | "verify"> | undefined;
@@ -63,8 +63,8 @@ export type CredentialDependencies = Readonly<{
 }>;
 
 /**
- * Max rates of token verification per address: each invalid token costs the gateway a verification, which must not delay other callers'
- * tokens. A verified token is cached until it expires, so an honest caller needs one verification.
+ * Max token verification rates per address: each invalid token costs the gateway a verification, which must not delay other callers'
+ * tokens. A verified token is cached until it expires, so an honest caller needs only one verification.
  */
 export const verificationRates: Rates = {
   requestsPerSecond: 200,
@@ -83,7 +83,7 @@ function refuseTokens(waitMs: number): CallerIdentity {
   return { kind: "refused", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
 
-/** Identifies the private listener's callers by API key or token (RFC 6750, section 2.1). All failures look identical. */
+/** Identifies callers of the private listener by API key or token (RFC 6750, section 2.1). All failures look identical. */
 export function identifyByCredential({
   apiKeys,
   tokens,
@@ -104,7 +104,7 @@ export function identifyByCredential({
     if (tokens === undefined || credential.split(".").length !== 3) return refused;
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
-    // Concatenated, because a key sliced from a request's head would keep the whole head in memory.
+    // Copied by concatenation: a key sliced from a request's head would keep the whole head in memory.
     const waitMs = verifications.acquire(`address ${addressOf(facts)}`, 1, verificationRates);
     if (typeof waitMs === "number") return refuseTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));

@@ -12,15 +12,15 @@ import { sendRequest } from "#daemon/http/send-request.ts";
 import type { SettingNames } from "../settings/names.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 
-/** Source of the keys that sign callers' tokens. */
+/** Source of the keys that verify callers' tokens, and how often they are fetched. */
 export type KeySetOptions = Readonly<{
   jwksUrl?: string | undefined;
   jwksPath?: string | undefined;
-  /** Min interval between refetches of a key set because of an unknown key, in ms. */
+  /** Min interval between refetches of a key set triggered by unknown keys, in ms. */
   refetchMs: number;
   /** Interval between fetches of the key set from a URL, in ms. */
   keysCheckMs: number;
-  /** How long a key set from a URL stays valid while it can't be fetched, in ms. */
+  /** How long a fetched key set stays valid if it can't be refetched from its URL, in ms. */
   keysKeptMs: number;
 }>;
 
@@ -28,14 +28,14 @@ export type KeySetOptions = Readonly<{
 export type KeySet = AsyncDisposable &
   Readonly<{
     current: () => JWTVerifyGetKey;
-    /** Whether the keys are still valid; if not, verify the token again, which refetches them. */
+    /** Whether the keys are still valid. If not, verify the token again; this refetches the keys. */
     isFresh: () => boolean;
   }>;
 
-/** Timeout for the response of the key set's server. */
+/** Timeout for the key set server's response. */
 const fetchTimeoutMs = 5_000;
 
-/** Max size of a key set; a usual one is a few KiB. */
+/** Max size of a key set; a typical one is a few KiB. */
 const keySetBytesMax = 1_048_576;
 
 type KeySetDependencies = WatchedFileDependencies &
@@ -46,10 +46,10 @@ type KeySetDependencies = WatchedFileDependencies &
   }>;
 
 /**
- * Starts the key set that the settings specify; undefined if they specify none. A file is hot-reloaded, a URL is fetched every
+ * Starts the key set that the settings specify; returns undefined if they specify none. A file is hot-reloaded; a URL is fetched every
  * `keysCheckMs` after its first use.
  *
- * @throws {StartupError} when the key set's file can't be used.
+ * @throws {StartupError} when the key set file can't be used.
  */
 export function startKeySet(options: KeySetOptions, dependencies: KeySetDependencies): KeySet | undefined {
   const { jwksUrl, jwksPath } = options;
@@ -107,7 +107,7 @@ function startRemoteKeySet(
   const timer = setInterval(check, keysCheckMs).unref();
   const current: JWTVerifyGetKey = async (header, token) => {
     const key = await remote(header, token);
-    // An unknown key triggers a fetch from the URL, which may have removed other keys.
+    // An unknown key triggers a fetch from the URL, and the fetched set may lack keys that were active.
     compare();
     return key;
   };
@@ -118,14 +118,14 @@ function startRemoteKeySet(
   };
 }
 
-/** Fetches with the process's own HTTP client, whose DNS lookups don't block other destinations, instead of the library's `fetch`. */
+/** Uses the process's own HTTP client, whose DNS lookups don't block other destinations, instead of the library's `fetch`. */
 const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }) => {
   const answer = await sendRequest({ url, method, headers: Object.fromEntries(headers), signal });
   const text = await readText(answer, keySetBytesMax);
   return new Response(text === "" ? null : text, { status: answer.statusCode ?? 502 });
 };
 
-/** Reads the content of a key set's file. */
+/** Parses the content of a key set file. */
 function readKeySet(content: unknown): FileReading<JWTVerifyGetKey> {
   try {
     return { ok: true, value: createLocalJWKSet(content as JSONWebKeySet) };

@@ -2,15 +2,15 @@ import type { ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 
-/** Called for a request that is counted by its connection's own address, whether or not that address is a trusted proxy's. */
+/** Called for a request that is counted by the address of its connection, whether or not that address belongs to a trusted proxy. */
 export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
 
-/** Min interval between two log lines of one kind: anyone can send such requests. */
+/** Min interval between two log lines of the same kind: anyone can send such requests. */
 const pauseMs = 3_600_000;
 
 /**
- * Logs signs of a proxy that does not match the settings, because all its clients would then share one client's limits: a forwarding header
- * with an address from an untrusted peer, or a trusted proxy whose configured header has no address.
+ * Logs signs that a proxy does not match the settings, because all its clients would then share one client's limits: an untrusted peer
+ * sends a forwarding header with an address, or a trusted proxy sends no address in the configured header.
  */
 export function logProxyNotices(
   { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,
@@ -22,7 +22,7 @@ export function logProxyNotices(
   return (isTrusted, { remoteAddress, forwardedFor, forwarded }) => {
     const kind = isTrusted ? "silent" : "untrusted";
     if (!isTrusted && forwardedFor === undefined && forwarded === undefined) return;
-    // A proxy that sends the address by PROXY protocol sends none for its own requests, such as health checks.
+    // A proxy that sends the client's address via the PROXY protocol sends none for its own requests, such as health checks.
     if (isTrusted && proxyProtocol) return;
     if (now() < nextAt[kind]) return;
     nextAt[kind] = now() + pauseMs;

@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Origin of a request, according to its head. */
+/** Origin of a request, as stated by its head. */
 export type PeerInfo = ForwardedBy & Readonly<{ remoteAddress: string }>;
 
-/** Facts about a request before its body: its origin and its own metadata. */
+/** Facts about a request that are known before its body: its origin and its metadata. */
 export type RequestInfo = PeerInfo &
   Readonly<{
     authorization: string | undefined;
@@ -14,24 +14,24 @@ export type RequestInfo = PeerInfo &
     requestId: string | undefined;
   }>;
 
-/** Returns the facts about a peer before any request head is read. */
+/** Returns the facts about a peer that are known before a request head is read. */
 export function toPeerInfo({ remoteAddress = "" }: Socket): PeerInfo {
   return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
 }
 
-/** Parses the client's request id; undefined if it is not safe to log. */
+/** Parses the client's request id; returns undefined if it is not safe to log. */
 export function parseRequestId(value: string | undefined): string | undefined {
   return value !== undefined && /^[\w.-]{1,64}$/.test(value) ? value : undefined;
 }
 
-/** Whether a Content-Type is accepted for JSON-RPC over HTTP; same list as geth. Parameters are ignored. */
+/** Whether a Content-Type is accepted for JSON-RPC over HTTP; the list matches geth's. Parameters are ignored. */
 export function isJsonRpcType(contentType: string | undefined): boolean {
   if (contentType === "application/json") return true;
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
   return type === "application/json" || type === "application/json-rpc" || type === "application/jsonrequest";
 }
 
-/** Returns the facts of a request parsed by node:http. */
+/** Returns the facts about a request parsed by node:http. */
 export function toRequestInfo({ headers, socket }: IncomingMessage): RequestInfo {
   const requestId = headers["x-request-id"];
   return {

@@ -13,14 +13,14 @@ export type TokenOptions = KeySetOptions &
     cacheEntries: number;
   }>;
 
-/** `wallClock` returns milliseconds since 1970; cached tokens expire by it. */
+/** `wallClock` returns milliseconds since 1970; it determines when cached tokens expire. */
 export type TokenDependencies = WatchedFileDependencies &
   Readonly<{ settingNames: SettingNames; wallClock: () => number }>;
 
 /** Verifies JSON Web Tokens (RFC 7519) and caches valid ones until they expire. */
 export type Tokens = AsyncDisposable &
   Readonly<{
-    /** Returns the holder of an already verified token that is still valid. */
+    /** Returns the holder of a token that was already verified and is still valid. */
     recall: (token: string) => KeyHolder | undefined;
     /** Verifies a token's signature and claims, which takes a few tenths of a millisecond of CPU. */
     verify: (token: string) => Promise<KeyHolder | undefined>;
@@ -29,9 +29,9 @@ export type Tokens = AsyncDisposable &
 const signatures = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 
 /**
- * Creates the verifier that the settings configure; undefined when they specify no key set.
+ * Creates the verifier that the settings configure; returns undefined if they specify no key set.
  *
- * @throws {StartupError} when the key set's file can't be used.
+ * @throws {StartupError} when the key set file can't be used.
  */
 export function createTokens(
   options: TokenOptions,
@@ -40,7 +40,7 @@ export function createTokens(
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;
   const changed = () => {
-    // Removing a key invalidates the tokens it signed, including those being verified.
+    // Removing a key invalidates the tokens it signed, including those still being verified.
     generation += 1;
     known.clear();
   };

@@ -15,7 +15,7 @@ import { LateFlow } from "./call-end.ts";
 /** Max node batches that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;
 
-/** Path of one client's batch to the node. */
+/** How the calls of one client's batch reach the node. */
 export type BatchStrategy = Pick<BatchLimits, "ahead"> &
   Readonly<{
     toNode: NodeBatch;
@@ -26,9 +26,10 @@ export type BatchStrategy = Pick<BatchLimits, "ahead"> &
   }>;
 
 /**
- * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time; heavy calls go alone,
- * `batchParallel` at a time, and never more than the caller's concurrency limit, or a batch would reject its own calls. Non-repeatable
- * calls, above all transactions, are sent in order: a node that gets the whole batch keeps that order, and transaction nonces depend on it.
+ * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time. Heavy calls go alone,
+ * `batchParallel` at a time, but never more than the caller's concurrency limit: otherwise a batch would reject its own calls.
+ * Non-repeatable calls, above all transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
+ * nonces depend on it.
  */
 export function chooseBatchStrategy(
   { settings: { limits, overload }, tiers, catalogue }: Policy,
@@ -56,7 +57,7 @@ export function chooseBatchStrategy(
   };
 }
 
-/** Starts a response in its caller's round, unless its reader has disconnected by then. */
+/** Starts a response in its caller's scheduling round, unless the reader has disconnected by then. */
 export function startInTurn(turns: SharedTurns, caller: string, begin: () => ResponseFlow): ResponseFlow {
   const flow = new LateFlow();
   turns.wait(caller, () => flow.begin(begin));
@@ -64,9 +65,9 @@ export function startInTurn(turns: SharedTurns, caller: string, begin: () => Res
 }
 
 /**
- * Admits the calls of one client's batch that go to the node in batches: each in-flight slot of the caller that the batch takes carries
- * `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits for its own calls only, and
- * while others wait, it releases all its slots but one as its calls end.
+ * Admits those calls of one client's batch that go to the node in batches. Each of the caller's in-flight slots that the batch takes
+ * carries `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own
+ * calls; while other batches wait, it releases all its slots but one as its calls end.
  */
 class BatchGate implements CallGate {
   readonly #gate: LoadGate;
@@ -84,7 +85,7 @@ class BatchGate implements CallGate {
     this.#callsPerPlace = callsPerPlace;
   }
 
-  /** Whether calls of the batch wait: until they proceed, no other call starts. */
+  /** Whether calls of the batch are waiting: until they proceed, no other call starts. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }
@@ -146,7 +147,7 @@ class BatchGate implements CallGate {
   #resume(mayEnter: boolean): void {
     this.#isResuming = false;
     this.#leaveQueue = undefined;
-    // The other calls must not wait as long again.
+    // After one wait has timed out, the batch's other calls must not wait as long again.
     this.#hasGivenUp ||= !mayEnter;
     const all = [...this.#waiting];
     this.#waiting.clear();

@@ -10,20 +10,20 @@ import type { Turns } from "../wire/shared-turns.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../answers/text-sink.ts";
 
-/** Min bytes that each call of a batch counts for in an event loop tick. */
+/** Min bytes that each call in a batch counts for in an event loop tick. */
 const callBytes = 128;
 
 /** Limits of a batch in progress. */
 export type BatchLimits = Readonly<{
   /**
-   * Number of calls by which this call may start ahead of the first unanswered call; `inTurn`: it starts once all calls before it are
-   * answered, and later calls start once it is answered.
+   * How many calls ahead of the first unanswered call this call may start. `inTurn`: it starts once all earlier calls are answered, and
+   * later calls start once it is answered.
    */
   ahead: (call: Call | BadCall) => number | "inTurn";
   responseBytes: number;
 }>;
 
-/** Dependencies of a running batch, and the memory of its caller's connection. */
+/** Dependencies of a running batch, including the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{
   handle: (call: Call | BadCall, sink: ResponseSink) => ResponseFlow;
   sink: ResponseSink;
@@ -31,17 +31,17 @@ export type BatchDependencies = Readonly<{
   turns: Turns;
   /** Creates the handler of plain reads; if absent, all calls go to `handle`. */
   plainReads?: ((receiver: RunReceiver) => PlainReads) | undefined;
-  /** Gathers consecutively started calls into one batch to the node, even across several ticks. */
+  /** Groups consecutively started calls into one batch to the node, even across ticks. */
   toNode: Pick<NodeBatch, "gather" | "release">;
   /** Sets the callback that continues the batch after `ahead` blocked all calls. */
   onResume?: (goOn: () => void) => void;
 }>;
 
 /**
- * Runs the calls of a batch and returns their responses in order; early responses are buffered, and no call starts further ahead than
- * `ahead` allows. Calls that are answered synchronously continue in a later event loop tick if they take too long together. Notifications
- * run without an entry; if there are no entries, the response is empty text. If limits rejected all calls with an entry, the response is
- * marked as a limit response. Responses beyond `responseBytes` are replaced by errors, as in geth.
+ * Runs the calls in a batch and returns their responses in order. Early responses are buffered, and no call starts further ahead than
+ * `ahead` allows. Calls that are answered synchronously continue in a later event loop tick if together they take too long. Notifications
+ * run without an entry; if there are no entries, the response is empty text. If limits rejected all calls that have an entry, the response
+ * is marked as a limit response. Responses beyond `responseBytes` are replaced by errors, as in geth.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
@@ -54,26 +54,26 @@ export function runBatch(
   return run;
 }
 
-/** A batch in progress. It receives the responses of its calls, each with the call's slot. */
+/** A batch in progress. Receives the responses to its calls, each with the call's slot. */
 class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
-  /** Counts the responses that are being collected. */
+  /** Counts responses while they are being collected. */
   readonly memory: HeldScope;
-  /** Counts the entries that wait to be sent. */
+  /** Counts entries that are waiting to be sent. */
   readonly #entriesMemory: HeldScope;
   readonly #calls: readonly (Call | BadCall)[];
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
   readonly #writer: OrderedWriter;
   readonly #plain: PlainReads | undefined;
-  /** Flows of the calls in progress, by slot. */
+  /** Flow control of the calls in progress, by slot. */
   readonly #flows: (ResponseFlow | undefined)[] = [];
   readonly #settled: Uint8Array;
   #next = 0;
   #firstAfterTurn = 0;
   #isCancelled = false;
   #isRunning = false;
-  /** Whether any entry is not a limit rejection, and the max retry delay of the rejections. */
+  /** Whether any entry is something other than a limit rejection, and the max retry delay of the rejections. */
   #isServed = false;
   #retryAfterSeconds: number | undefined;
 
@@ -101,7 +101,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
 
   /** Starts the calls that may start, and sends the responses that are next in order. */
   goOn(): void {
-    // A response that arrives synchronously, or before a later tick, re-enters this method; the steps then see its changes.
+    // A response that arrives synchronously, or before a later tick, re-enters this method; the loop's later steps then see its changes.
     if (this.#isRunning || this.#isCancelled) return;
     if (this.#next === this.#calls.length) {
       this.#writer.flush();
@@ -159,16 +159,16 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.memory[Symbol.dispose]();
     this.#entriesMemory[Symbol.dispose]();
     for (const flow of this.#flows.splice(0)) flow?.cancel();
-    // Another caller may wait for a call that it shares with this batch.
+    // Another caller may be waiting for a call that it shares with this batch.
     this.#dependencies.toNode.release();
   }
 
-  /** Cancels the calls in progress once a response did not fit: the node's responses would be discarded. */
+  /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. */
   #goOnOrCut(): void {
     if (this.#writer.isFull) {
       const left = this.#flows.splice(0);
       for (const flow of left) flow?.cancel();
-      // What the cancelled calls had collected: no call collects anything from now on.
+      // Releases what the cancelled calls had collected: from now on, no call collects anything.
       this.memory[Symbol.dispose]();
       for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLong", place);
     }
@@ -207,7 +207,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   }
 }
 
-/** Returns the entry of a response; empty for a notification. */
+/** Returns the entry for a response; empty for a notification. */
 function formatEntry(id: string | undefined, answer: TextResponse | CollectionFailure): string {
   if (id === undefined) return "";
   if (typeof answer === "string") return formatErrorResponse(id, collectionErrors[answer]);

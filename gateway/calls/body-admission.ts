@@ -10,9 +10,9 @@ export type BodyAdmissionDependencies = Readonly<{
   limited: Meter["limited"];
 }>;
 
-/** Decides from a request's head whether to accept its body. Charges nothing: the body is charged once it is complete. */
+/** Decides from a request's head whether to accept its body. Does not charge: the body is charged once it is complete. */
 export type BodyAdmission = Readonly<{
-  /** Whether a body of this length is checked before it arrives. Shorter bodies are not worth a check. */
+  /** Whether a body of this length is checked before it arrives. Shorter bodies are not worth checking. */
   isLarge: (lengthBytes: number) => boolean;
   /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
   waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;

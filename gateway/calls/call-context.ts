@@ -21,7 +21,7 @@ export type Subscriptions = Readonly<{
 /** Context of a message: its caller and its metadata. */
 export type MessageContext = Readonly<{
   caller: Caller;
-  /** Memory of the caller's connection. */
+  /** Memory budget of the caller's connection. */
   memory: HeldBytes;
   traceContext: TraceContext | undefined;
   requestId?: string | undefined;
@@ -29,14 +29,14 @@ export type MessageContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Context that the calls of a message share: their caller, their arrival time, and what is sent to the node with them. */
+/** Context shared by the calls in a message: their caller, their arrival time, and what is sent to the node with them. */
 export type CallContext = MessageContext &
   Readonly<{
     startedAt: number;
-    /** Whether the bytes of the calls were already charged with their message. */
+    /** Whether the calls' bytes were already charged with their message. */
     hasPaidBytes?: boolean | undefined;
     /** Trace of a single call, or of a call in a batch, if tracing is enabled. */
     trace?: CallTrace | undefined;
-    /** The batch of the calls, for what they share on the path to the node. */
+    /** The batch that the calls belong to, for what they share on the way to the node. */
     batch?: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
   }>;

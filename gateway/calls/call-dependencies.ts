@@ -7,7 +7,7 @@ import type { Meter } from "../observe/meter.ts";
 import type { Policy, PolicySource } from "../policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 
-/** Dependencies that all calls of a gateway share. */
+/** Dependencies shared by all calls of a gateway. */
 export type CallDependencies = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;
@@ -17,8 +17,8 @@ export type CallDependencies = Readonly<{
   reads: NodeReads;
   nodeFitness: () => NodeFitness;
   meter: Meter;
-  /** Returns the OpenRPC document of a listener as JSON text. */
+  /** Returns the OpenRPC document for a listener as JSON text. */
   openRpc: (policy: Policy, listener: ListenerName) => string;
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
 }>;

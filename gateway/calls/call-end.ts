@@ -4,14 +4,14 @@ import type { LimitName } from "../observe/meter.ts";
 import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource } from "../answers/answer-sink.ts";
 import type { CallRecord } from "./call-record.ts";
 
-/** Answers a call with data that the gateway has itself. */
+/** Answers a call with data that the gateway already has. */
 export function answerCall(record: CallRecord, text: string): ResponseFlow {
   record.ended("gateway");
   record.text(text, "gateway");
   return finishedFlow;
 }
 
-/** Fails a call with an error; `limit` is the limit that the call would have exceeded. */
+/** Fails a call with an error; `limit` is the limit that the call would have exceeded, if any. */
 export function failCall(record: CallRecord, error: RpcError, limit?: LimitName): ResponseFlow {
   if (limit !== undefined) record.dependencies.meter.limited(limit, record.context.caller.tierName);
   record.ended("refused");
@@ -19,7 +19,7 @@ export function failCall(record: CallRecord, error: RpcError, limit?: LimitName)
   return finishedFlow;
 }
 
-/** Responds in place of the node, which is not queried because it can't answer now. */
+/** Responds to a call without querying the node, because the node can't answer now. */
 export function answerWithoutNode(record: CallRecord, error: RpcError): ResponseFlow {
   record.ended("failed");
   record.text(formatErrorResponse(record.id, error), "gateway");
@@ -39,7 +39,7 @@ export function rejectCall(
   return finishedFlow;
 }
 
-/** A sink that calls `onEnd` when its response ends, before it forwards the end: the client's next request may follow immediately. */
+/** A sink that calls `onEnd` when its response ends, before forwarding the end: the client's next request may follow immediately. */
 export class EndingSink implements ResponseSink {
   readonly #sink: ResponseSink;
   readonly #ended: () => void;
@@ -78,7 +78,7 @@ export class EndingSink implements ResponseSink {
   }
 }
 
-/** A flow that calls `onEnd` when its reader cancels it. */
+/** Flow control that calls `onEnd` when the reader cancels the response. */
 export class EndingFlow implements ResponseFlow {
   readonly #flow: ResponseFlow;
   readonly #ended: () => void;
@@ -98,7 +98,7 @@ export class EndingFlow implements ResponseFlow {
   }
 }
 
-/** Flow of a response that starts later, unless its reader disconnects first. */
+/** Flow control of a response that starts later, unless its reader disconnects first. */
 export class LateFlow implements ResponseFlow {
   #flow: ResponseFlow | undefined;
   #isCancelled = false;

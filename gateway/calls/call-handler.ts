@@ -13,10 +13,10 @@ import type { CallDependencies } from "./call-dependencies.ts";
 import { CallRecord, noMethod } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 
-/** Handles one call: checks catalogue and limits, then tries constants, cache and node. An invalid call is charged, too. Never throws. */
+/** Handles one call: checks the catalogue and limits, then tries constants, the cache and the node. An invalid call is also charged. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: ResponseSink) => ResponseFlow;
 
-/** Creates the call handler of all listeners. */
+/** Creates the call handler used by all listeners. */
 export function createCallHandler(dependencies: CallDependencies): CallHandler {
   return (call, context, sink) => {
     const record = new CallRecord(dependencies, call, context, sink);
@@ -64,7 +64,7 @@ function buildKey(method: string, params: string, hash: number | undefined): str
   return key;
 }
 
-/** Reads a call whose parameters have limits, in one or several pieces. */
+/** Handles a read whose parameters have limits, in one or several pieces. */
 function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { policy, tier, dependencies, method } = record;
   const head = dependencies.head.known();

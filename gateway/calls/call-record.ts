@@ -15,7 +15,7 @@ import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallDependencies } from "./call-dependencies.ts";
 
-/** Charging step of a streamed response, and the max bytes that a disconnecting caller is not charged for. */
+/** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
 const bytesOfKiB = 1_024;
 
@@ -31,8 +31,8 @@ export const noMethod: Method = defineNodeMethod({
 });
 
 /**
- * One call from its message to the end of its response, under the policy that was active on arrival. Fields are filled in as the call
- * proceeds. It receives the node's response, charges its caller for the response's length, and forwards it to the client. It is a single
+ * One call, from its message to the end of its response, under the policy that was active on arrival. Fields are filled in as the call
+ * proceeds. It receives the node's response, charges the caller for the response's length, and forwards it to the client. It is a single
  * object, because a batch has many.
  */
 export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
@@ -40,28 +40,28 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   readonly policy: Policy;
   readonly tier: Tier;
   readonly call: Call | BadCall;
-  /** JSON text of the id in the response. */
+  /** JSON text of the id used in the response. */
   readonly id: string;
   readonly context: CallContext;
   readonly caller: string;
-  /** The method that the caller may call by this name, or {@link noMethod}. */
+  /** The method with this name if the caller may call it, otherwise {@link noMethod}. */
   readonly method: Method;
-  /** Units that the call costs: its method's, unless it specifies much gas. */
+  /** Units that the call costs: the method's cost, or more if the call specifies a lot of gas. */
   costUnits: number;
-  /** JSON text of an array, in its checked form, and the `buildCallKey` of method and parameters; empty until the check. */
+  /** JSON text of an array, as checked, and the `buildCallKey` of method and parameters; both are empty until the check. */
   params = "";
   key = "";
-  /** The whole call as the client wrote it, if it is sent to the node unchanged. */
+  /** The whole call as the client wrote it, if it can be sent to the node unchanged. */
   wire: string | undefined;
-  /** Sends the call to the node together with others of its batch; undefined if it is sent alone. */
+  /** Sends the call to the node together with others in its batch; undefined if the call is sent alone. */
   sender: NodeSender | undefined;
-  /** Trace context sent to the node: the client's own, unless the call is traced here. */
+  /** Trace context sent to the node: the client's own, unless the call is traced by the gateway. */
   traceContext: TraceContext | undefined;
   readonly #client: ResponseSink;
   readonly #isCharged: boolean;
   #answerBytes = 0;
   #chargedKiB = 0;
-  /** The gate that admitted the call to the node, and when. */
+  /** The gate that admitted the call to the node, and the time of admission. */
   #gate: CallGate | undefined;
   #requestedAt = 0;
   #heldBytes = 0;
@@ -101,7 +101,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     return this;
   }
 
-  /** Counts, times and traces the call, which ends now unless a time is given. */
+  /** Counts, times and traces the call, which ends now unless `endedAt` is given. */
   ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;
@@ -120,7 +120,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     trace?.end(call);
   }
 
-  /** Admits the call to the node if a gate has a free slot. The call releases its slot when it is `done`, or by `leave`. */
+  /** Admits the call to the node if a gate has a free slot. The call releases its slot when it is `done`, or in `leave`. */
   enter(gate: CallGate): LoadRejection | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.costUnits, policy.settings.overload);
@@ -149,7 +149,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     this.leave();
     const { now, meter } = this.dependencies;
     const endedAt = now();
-    // A call that shared another's read has no node time of its own, and a cancelled call's is unknown.
+    // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled")
       meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
     this.ended(deriveOutcome(outcome), endedAt);
@@ -174,7 +174,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   }
 
   text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
-    // A response caused by a limit has no further cost.
+    // A response caused by a limit incurs no further cost.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }
@@ -210,8 +210,8 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   }
 
   /**
-   * Charges the caller for the response so far, beyond each response's free bytes. The length is not known before the call: the caller goes
-   * into debt, and may call again once it is paid.
+   * Charges the caller for the response so far, beyond the free bytes of each response. The length is not known before the call, so the
+   * caller may go into debt, and can't call again until the debt is paid.
    */
   #charge(): void {
     if (!this.#isCharged) return;
@@ -222,7 +222,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     if (dueKiB > 0) this.dependencies.limiter.owe(this.caller, dueKiB * unitsPerAnswerKiB, this.tier);
   }
 
-  /** Metrics label of the method. A name from the client only is never a label, or clients could create series. */
+  /** Metrics label for the method. A name that comes only from the client never becomes a label, or clients could create series. */
   get #label(): string {
     if (this.method === noMethod) return noMethod.name;
     return this.policy.catalogue.has(this.method.name) ? this.method.name : "unlisted";

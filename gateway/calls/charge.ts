@@ -9,7 +9,7 @@ import type { CallRecord } from "./call-record.ts";
 /** Min length of a response that may cost more than its call. */
 export const leastOwedBytes = 1_024;
 
-/** Proceeds with a call if its caller's rate allows the extra units; rejects it otherwise. */
+/** Continues with a call if its caller's rate limit allows the extra units; otherwise rejects it. */
 export function chargeCall(
   record: CallRecord,
   costUnits: number,
@@ -22,7 +22,7 @@ export function chargeCall(
   return waitForDecision(decision, (waitMs) => (waitMs === undefined ? proceed(record) : rejectRate(record, waitMs)));
 }
 
-/** Charges a caller for a complete response, beyond each response's free bytes, by the policy and tier that the call started with. */
+/** Charges a caller for a complete response, beyond the free bytes of each response, according to the policy and tier that the call started with. */
 export function chargeResponse(
   limiter: RateLimiter,
   bytes: number,
@@ -34,7 +34,7 @@ export function chargeResponse(
   if (enabled && unitsPerAnswerKiB > 0 && dueKiB > 0) limiter.owe(caller, dueKiB * unitsPerAnswerKiB, tier);
 }
 
-/** Rejects a call whose caller must wait this long. */
+/** Rejects a call whose caller must wait for this long. */
 export function rejectRate(record: CallRecord, waitMs: number): ResponseFlow {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return rejectCall(record, rateExceeded(seconds), seconds, "rate");

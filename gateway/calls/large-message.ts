@@ -10,10 +10,10 @@ import { CallRecord } from "./call-record.ts";
 import { chargeCall } from "./charge.ts";
 import { type SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
 
-/** Size from which a message is charged before it is parsed, and parsed over several ticks. */
+/** Size at which a message is charged before it is parsed, and is parsed over several ticks. */
 export const largeBytes = 65_536;
 
-/** Max length of a message that is parsed at once, whatever the load, and does not count as buffered until it is answered. */
+/** Max length of a message that is parsed at once, regardless of load, and that is not counted as buffered until it is answered. */
 export const smallBytes = 4_096;
 
 const bytesOfKiB = 1_024;
@@ -24,8 +24,8 @@ export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
 }
 
 /**
- * Counts a message in its connection's memory until it is answered, and charges the bytes of a large one before parsing it. Callers that
- * can't pay are rejected with id null; `proceed` responds to the sink it receives.
+ * Counts a message in its connection's memory until it is answered, and charges the bytes of a large one before it is parsed. Callers that
+ * can't pay are rejected with id null. `proceed` responds to the sink that it receives.
  */
 export type MessageCharge = (
   body: Buffer,
@@ -50,13 +50,13 @@ export function createMessageCharge(dependencies: CallDependencies): MessageChar
   };
 }
 
-/** Returns the id for a message's rejection. A batch is not parsed just for this. */
+/** Returns the id for the rejection of a message. A batch is not parsed just for this. */
 function readId(body: Buffer, limits: MessageLimits): string {
   const read = isBatch(body) ? undefined : readMessage(body, limits);
   return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
 }
 
-/** Parses a message over several event loop ticks, and continues with it in another tick. */
+/** Parses a message over several event loop ticks, then continues with it in a later tick. */
 export function readInTurns(
   body: Buffer,
   limits: MessageLimits,

@@ -18,11 +18,11 @@ import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 /** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: ResponseSink) => ResponseFlow;
 
-/** Dependencies that all messages of a gateway share. */
+/** Dependencies shared by all messages of a gateway. */
 export type MessageDependencies = Readonly<{
   policy: PolicySource;
   handle: CallHandler;
-  /** Dependencies of batches' plain reads; if undefined, all calls go to `handle`. */
+  /** Dependencies of plain reads in batches; if undefined, all calls go to `handle`. */
   plainReads?: PlainReadsDependencies | undefined;
   gate: LoadGate;
   nodeBatches: NodeBatches;
@@ -32,8 +32,8 @@ export type MessageDependencies = Readonly<{
 }>;
 
 /**
- * Creates the handler of messages: single calls, notifications and batches. Short messages are parsed at once; long ones are charged by
- * bytes first, then parsed over several ticks.
+ * Creates the message handler for single calls, notifications and batches. Short messages are parsed at once. Long ones are charged by size
+ * first, then parsed over several ticks.
  */
 export function createMessageHandler(dependencies: MessageDependencies): MessageHandler {
   const { policy, handle, charge, tracing, turns } = dependencies;
@@ -71,7 +71,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
   const answerCall = (call: Call | BadCall, arrived: CallContext, sink: ResponseSink): ResponseFlow => {
     const context = tracing === undefined ? arrived : { ...arrived, trace: tracing.call(arrived) };
     if (call.id !== undefined) return handle(call, context, sink);
-    // The message gets its empty response before its call ends.
+    // The message gets its empty response before the call ends.
     const own = new HeldScope(arrived.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
     if (paramsBytes > smallBytes) own.hold(paramsBytes);

@@ -3,7 +3,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 import type { Policy } from "../policy.ts";
 import { buildOpenRpcDocument } from "../catalogue/openrpc.ts";
 
-/** Builds OpenRPC documents as JSON text, each once per policy. */
+/** Builds OpenRPC documents as JSON text, once per policy and listener. */
 export function buildOpenRpcTexts(): (policy: Policy, listener: ListenerName) => string {
   const texts = new WeakMap<Policy, Map<ListenerName, string>>();
   return (policy, listener) => {

@@ -5,7 +5,7 @@ import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import { isBatchable } from "./read-call.ts";
 
-/** Snapshot of policy, head and clock that plain reads started in the same event loop tick share: none of them changes within a tick. */
+/** Snapshot of the policy, head and clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */
 export class PlainMoment {
   readonly policy: Policy;
   readonly tier: Tier;
@@ -14,7 +14,7 @@ export class PlainMoment {
   readonly epoch: number;
   readonly startedAt: number;
   readonly #caller: Caller;
-  /** Methods of plain reads by name, as looked up so far. */
+  /** Plain-read methods that have been looked up so far, by name. */
   readonly #methods = new Map<string, Method | undefined>();
 
   constructor(
@@ -36,7 +36,7 @@ export class PlainMoment {
     this.#caller = caller;
   }
 
-  /** Finds the method with this name, if its calls may be plain reads. */
+  /** Returns the method with this name if calls to it may be plain reads. */
   find(name: string): Method | undefined {
     const known = this.#methods.get(name);
     if (known !== undefined || this.#methods.has(name)) return known;
@@ -46,7 +46,7 @@ export class PlainMoment {
     return found;
   }
 
-  /** Whether a method is in the catalogue, and its calls, except those that specify gas, go to the node unchanged, can be batched and can be cached. */
+  /** Whether a method is in the catalogue and calls to it, except those that specify gas, go to the node unchanged and can be batched and cached. */
   #isPlain(method: Method): boolean {
     const { settings, catalogue } = this.policy;
     const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;

@@ -15,23 +15,23 @@ import type { TypicalResponses } from "../upstream/usual-answers.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 import type { PlainMoment } from "./plain-moment.ts";
 
-/** The batch that a plain read belongs to. */
+/** The batch to which a plain read belongs. */
 export type PlainReadOwner = Readonly<{
   caller: string;
-  /** Memory that counts responses until the batch is cancelled. */
+  /** Counts responses until the batch is cancelled. */
   memory: HeldScope;
   traceContext: TraceContext | undefined;
   answered: (read: PlainRead, text: string) => void;
-  /** Processes as many consecutive responses to its reads as possible; returns their number. */
+  /** Processes as many consecutive responses to the batch's reads as possible and returns how many. */
   answeredRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
   /** Converts a plain read to a shared read with full state. */
   share: (read: PlainRead) => CoalescedRead;
 }>;
 
 /**
- * A read of a batch that neither the cache nor an in-flight read can answer, as long as nothing but its response happens to it: one small
- * object instead of a call's full state. It becomes a regular read when another read joins it, when it fails, is cancelled or goes to the
- * node alone.
+ * A batch's read that neither the cache nor an in-flight read can answer. As long as nothing but its response happens to it, it is one
+ * small object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes
+ * to the node alone.
  */
 export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMoment {
   readonly isOver = false;
@@ -59,7 +59,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     this.#owner = owner;
   }
 
-  /** Records the piece that carries it to the node. */
+  /** Records the piece of the batch that carries the read to the node. */
   sentIn(piece: BatchPiece): void {
     this.#piece = piece;
   }
@@ -123,7 +123,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     return 1;
   }
 
-  /** Whether it belongs to this batch and is still a plain read. */
+  /** Whether the read belongs to this batch and is still a plain read. */
   isOf(owner: PlainReadOwner): boolean {
     return this.#own === undefined && this.#owner === owner;
   }
@@ -144,7 +144,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     this.#own?.shared.resume();
   }
 
-  /** Called when its batch is cancelled. */
+  /** Called when the read's batch is cancelled. */
   cancel(): void {
     this.#owner.memory[Symbol.dispose]();
     this.#become().shared.cancel();

@@ -21,16 +21,16 @@ import { leastOwedBytes, chargeResponse } from "./charge.ts";
 import { PlainMoment } from "./plain-moment.ts";
 import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 
-/** Dependencies that all plain reads of a gateway share. */
+/** Dependencies shared by all plain reads of a gateway. */
 export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
 
-/** Path of one client's batch to the node. */
+/** How one client's batch reaches the node. */
 export type PlainExposure = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
 
 /**
- * The plain reads of one client's batch, which are most of its calls: they are valid, cost what their method costs, and go to the node with
- * others because neither the cache nor an in-flight read can answer them. They pass every check of `createCallHandler`, in fewer steps, and
- * are counted together.
+ * The plain reads in one client's batch, which make up most of its calls: they are valid, cost what their method costs, and go to the node
+ * with other calls because neither the cache nor an in-flight read can answer them. They pass every check that `createCallHandler` makes,
+ * in fewer steps, and are counted together.
  */
 export class PlainReads implements PlainReadOwner {
   readonly memory: HeldScope;
@@ -38,12 +38,12 @@ export class PlainReads implements PlainReadOwner {
   readonly #context: CallContext;
   readonly #way: PlainExposure;
   readonly #receiver: RunReceiver;
-  /** Undefined between two ticks, and while no read is plain. */
+  /** Undefined between ticks, and while no read is plain. */
   #moment: PlainMoment | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;
   };
-  /** Answered but not yet counted reads, by method, and the moment in which they started. */
+  /** Number of reads that are answered but not yet counted, by method, and the snapshot they started with. */
   readonly #answered = new Map<Method, number>();
   #answeredFrom: PlainMoment | undefined;
   readonly #count = () => this.#countAnswered();
@@ -64,7 +64,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#context.traceContext;
   }
 
-  /** Starts a call if it is a plain read; otherwise returns undefined and does nothing. */
+  /** Starts a call if it is a plain read; otherwise does nothing and returns undefined. */
   begin(call: Call | BadCall, place: number): PlainRead | undefined {
     if (!(call instanceof TypicalCall)) return undefined;
     const moment = this.#moment ?? this.#enterMoment();
@@ -149,7 +149,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#dependencies.plain.share(read, record);
   }
 
-  /** Takes the snapshot for the rest of this tick; undefined if no read is plain in it. */
+  /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
   #enterMoment(): PlainMoment | undefined {
     const { policy, plain, nodeFitness, limiter, now } = this.#dependencies;
     if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isTogether()) return undefined;
@@ -158,7 +158,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#moment;
   }
 
-  /** Admits a read to the node and charges it, or does neither: the regular handler then reports the reason. */
+  /** Admits a read to the node and charges for it, or does neither; the regular handler then reports the reason. */
   #mayGo({ policy, tier }: PlainMoment, method: Method, kib: number): boolean {
     const { rateLimit, overload } = policy.settings;
     const { gate } = this.#way;
@@ -187,7 +187,7 @@ export class PlainReads implements PlainReadOwner {
   }
 }
 
-/** Derives the lifetime of the response; for most reads, those of the latest block, without parsing the block parameter. */
+/** Derives how long the response may be cached. Handles most reads, those of the latest block, without parsing the block parameter. */
 function deriveLifetime(call: TypicalCall, method: Method, head: ChainHead | undefined): CacheLifetime {
   const { cache } = method;
   if (cache.kind === "block" && call.hasLastParam(cache.at, '"latest"')) return deriveHeadLifetime(head);

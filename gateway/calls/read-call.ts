@@ -14,7 +14,7 @@ import { parseSplit } from "../reads/split-read.ts";
 
 type Overload = PolicySettings["overload"];
 
-/** Answers a checked call from the cache, or admits it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
+/** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
 export function readOne(record: CallRecord, params: string, key: string): ResponseFlow {
   const { call, context, dependencies, method } = record;
   const { reads } = dependencies;
@@ -41,7 +41,7 @@ export function readOne(record: CallRecord, params: string, key: string): Respon
   return reads.read(record);
 }
 
-/** Queues a call for one of its caller's in-flight slots, or rejects it. */
+/** Queues a call for one of its caller's in-flight slots, or rejects the call. */
 function waitOrRefuse(
   record: CallRecord,
   refusal: LoadRejection,
@@ -55,7 +55,7 @@ function waitOrRefuse(
   const refuse = () =>
     rejectCall(record, tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, refusal);
   const goOn = () => {
-    // Responses that arrived meanwhile may have put the caller into debt.
+    // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = record.dependencies.limiter.debtMs(caller, tier);
     return debtMs === undefined ? retry() : rejectRate(record, debtMs);
   };
@@ -65,8 +65,8 @@ function waitOrRefuse(
 }
 
 /**
- * Whether calls of a method are sent to the node batched with similar calls: those that are repeatable and not heavy. A node may process a
- * batch sequentially, so heavy calls would wait for each other.
+ * Whether calls to a method are batched with similar calls on the way to the node: this applies to methods that are repeatable and not
+ * heavy. A node may process a batch sequentially, so heavy calls would wait for each other.
  */
 export function isBatchable(
   { repeatable, costUnits }: Pick<Method, "repeatable" | "costUnits">,
@@ -75,7 +75,10 @@ export function isBatchable(
   return repeatable && costUnits < heavyCostUnits;
 }
 
-/** Returns the cached response. While the node is unfit, only one that stays valid without it; none if the node may be on another chain. */
+/**
+ * Returns the cached response. While the node is unfit, returns only a response that stays valid without the node, and none if the node may
+ * be on another chain.
+ */
 function findCachedAnswer(
   reads: NodeReads,
   { method, key, unfit }: Readonly<{ method: Method; key: string; unfit: RpcError | undefined }>,
@@ -93,12 +96,12 @@ export function explainUnfit({ dependencies, policy, method }: CallRecord): RpcE
   return method.whileBehind === true || policy.settings.behind.reads === "serve" ? undefined : rpcErrors.nodeBehind;
 }
 
-/** Whether the node is not known to be on this chain: then nothing is answered on its behalf. */
+/** Whether the node is not known to be on the expected chain; if so, nothing is answered on its behalf. */
 export function isOffChain(unfit: RpcError | undefined): boolean {
   return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
 }
 
-/** Reads a range in pieces. It is charged as that many calls, and takes one in-flight slot. */
+/** Reads a range in pieces. Each piece is charged as a call, but the read takes only one in-flight slot. */
 export function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFlow {
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return answerWithoutNode(record, unfit);

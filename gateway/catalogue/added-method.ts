@@ -2,8 +2,8 @@ import type { Method, ParamLimit } from "./method.ts";
 import { listParamsBytes, never, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 
 /**
- * Builds a method that the specification lacks and the operator's settings add or allow. It is sent to the node at most once, because its
- * effects are unknown.
+ * Builds a method that is not in the specification but is added or allowed by the operator's settings. A call to it is sent to the node at
+ * most once, because its effects are unknown.
  */
 export function buildAddedMethod(name: string): Method {
   const limit = findLimit(name);

@@ -9,7 +9,7 @@ import { networkMethods } from "./network-methods.ts";
 import { placeholderMethods, unimplementedMethods } from "./placeholder-methods.ts";
 import { stateMethods } from "./state-methods.ts";
 
-/** Every method of the specification, in its order: the only list of methods. */
+/** Every method in the specification, in the same order: the only list of methods. */
 export const specifiedMethods: readonly Method[] = [
   ...stateMethods,
   ...chainMethods,
@@ -23,7 +23,7 @@ export const specifiedMethods: readonly Method[] = [
 /** Methods by name. */
 export type Catalogue = ReadonlyMap<string, Method>;
 
-/** Creates the catalogue of the specification's methods with the operator's changes; a name that the specification lacks becomes a node method. */
+/** Creates the catalogue from the specification's methods and the operator's changes; a name that the specification lacks becomes a node method. */
 export function createCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {

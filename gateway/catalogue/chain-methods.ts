@@ -14,7 +14,7 @@ import {
   listParamsBytes,
 } from "./method-parts.ts";
 
-/** Specification, "Standard methods": methods that read blocks, transactions and logs, and subscriptions to them. */
+/** Specification, "Standard methods": methods that read blocks, transactions and logs, and subscriptions to these. */
 export const chainMethods: readonly Method[] = [
   defineNodeMethod({
     name: "eth_getBlockByHash",

@@ -1,6 +1,6 @@
 import type { CacheRule, Method, Param } from "./method.ts";
 
-/** Parameters, cache rules and defaults that the method tables share. */
+/** Parameters, cache rules and defaults shared by the method tables. */
 
 export const account: Param = { name: "address", shape: "address" };
 export const block: Param = { name: "block", shape: "block" };
@@ -18,27 +18,27 @@ export const perHead: CacheRule = { kind: "head" };
 export const byHash: CacheRule = { kind: "hash" };
 export const whileConnected: CacheRule = { kind: "constant" };
 
-/** Returns the cache rule of a method whose parameter at index `at` is a block. */
+/** Returns the cache rule for a method whose parameter at index `at` is a block. */
 export function byBlock(at: number): CacheRule {
   return { kind: "block", at };
 }
 
-/** Max bytes of parameters for calls with data (a contract's code, multicalls, state overrides), for lists, and for unknown methods. */
+/** Max size of parameters, in bytes, for calls with data (contract code, multicalls, state overrides), for lists, and for unknown methods. */
 export const dataParamsBytes = 524_288;
 export const listParamsBytes = 131_072;
 export const unknownParamsBytes = 65_536;
-/** Max bytes of parameters for methods whose parameters are searched for a tracer. */
+/** Max size of parameters, in bytes, for methods whose parameters are searched for a tracer. */
 export const searchedParamsBytes = 16_384;
 
 /**
- * Factor on the gas of a traced call. The trace contains the input and output of each inner call: where those are long, the node spends
- * many times the CPU of the call itself (`npm run bench:gateway -- --only node`).
+ * Factor applied to the gas of a traced call. The trace contains the input and output of each inner call: if those are long, the node
+ * spends many times the CPU of the call itself (`npm run bench:gateway -- --only node`).
  */
 export const tracedTimes = 5;
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 
-/** Defines a method that the node answers; by default public, repeatable and with a timeout of 10 seconds. */
+/** Defines a method that the node answers; by default it is public and repeatable, with a 10-second timeout. */
 export function defineNodeMethod(given: Given): Method {
   return { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true, ...given };
 }

@@ -1,7 +1,7 @@
 import type { Method } from "./method.ts";
 import { account, never, defineNodeMethod, whileConnected, dataParamsBytes } from "./method-parts.ts";
 
-/** Specification, "Network, web3, pool methods", and the gateway's own description of itself. */
+/** Specification, "Network, web3, pool methods", plus the gateway's own self-description. */
 export const networkMethods: readonly Method[] = [
   defineNodeMethod({
     name: "net_version",

@@ -4,7 +4,7 @@ import type { Catalogue } from "./catalogue.ts";
 const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
 const block = { type: "string", pattern: "^(0x[0-9a-fA-F]+|latest|earliest|pending|safe|finalized)$" } as const;
 
-/** EIP-1898: a block by number or by hash, the latter optionally only if it is canonical. */
+/** EIP-1898: a block specified by number or by hash; with a hash, canonicality may be required. */
 const blockObjects = [
   { type: "object", properties: { blockNumber: block }, required: ["blockNumber"] },
   { type: "object", properties: { blockHash, requireCanonical: { type: "boolean" } }, required: ["blockHash"] },
@@ -39,13 +39,13 @@ const audiences = {
   internal: ["public", "private", "internal"],
 } as const satisfies Record<ListenerName, readonly string[]>;
 
-/** Lists the methods of a listener, in the catalogue's order. */
+/** Lists the methods available on a listener, in catalogue order. */
 export function listMethods(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
   const own: readonly string[] = audiences[listener];
   return [...catalogue.values()].filter(({ audience }) => own.includes(audience));
 }
 
-/** Describes a listener's methods as an OpenRPC 1.3 document, the response of `rpc.discover`. */
+/** Builds the OpenRPC 1.3 document that describes a listener's methods: the response to `rpc.discover`. */
 export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerName) {
   return {
     openrpc: "1.3.2",

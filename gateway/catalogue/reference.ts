@@ -6,7 +6,7 @@ import { tracedTimes, unknownParamsBytes } from "./method-parts.ts";
 
 const columns = ["Method", "Parameters", "Result", "Audience", "Units", "Cached", "Limits and more"];
 
-/** The calls that cost anvil the most CPU per unit, as measured by the benchmark's part `node`. */
+/** The calls that cost anvil the most CPU per unit, as measured by the `node` part of the benchmark. */
 const worstCalls: readonly (readonly string[])[] = [
   ["`eth_call`, no gas", "KECCAK256 of 64 KiB", "26", "21 ms"],
   ["`debug_traceCall`, 50,000,000 gas", "calls that take and return 64 KiB", "500", "16 ms"],
@@ -20,7 +20,7 @@ const worstCalls: readonly (readonly string[])[] = [
   ["`eth_createAccessList`, no gas", "TSTORE", "40", "6 ms"],
 ];
 
-/** Prints the docs' method reference in Markdown, from the catalogue and the policy; the policy defaults to the settings' defaults. */
+/** Renders the method reference for the docs in Markdown, from the catalogue and the policy; the policy defaults to the default settings. */
 export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
   const rows = specifiedMethods.map((method) => buildCells(method, policy));

@@ -13,7 +13,7 @@ import {
   listParamsBytes,
 } from "./method-parts.ts";
 
-/** Specification, "Standard methods": methods that read the chain's state and accept transactions. */
+/** Specification, "Standard methods": methods that read chain state and accept transactions. */
 export const stateMethods: readonly Method[] = [
   defineNodeMethod({
     name: "eth_gasPrice",

@@ -1,20 +1,20 @@
 import { rangeTooLarge, type RpcError } from "../errors.ts";
 import type { ChainHead } from "./head.ts";
 
-/** A bound of a range as a client may write it; the method defines the default for an absent one. */
+/** A range bound as a client may write it; the method defines the default for an absent bound. */
 export type BlockBound = bigint | "latest" | "earliest" | "safe" | "finalized";
 
 /** An inclusive block range. */
 export type BlockRange = Readonly<{ from: bigint; to: bigint }>;
 
-/** Parses a bound: a tag or a hexadecimal number of at most 64 bits; undefined if it is neither. */
+/** Parses a bound: a tag or a hexadecimal number of at most 64 bits. Returns undefined if the value is neither. */
 export function readBound(value: unknown): BlockBound | undefined {
   if (typeof value !== "string") return undefined;
   if (value === "latest" || value === "earliest" || value === "safe" || value === "finalized") return value;
   return /^0x(0|[1-9a-f][0-9a-f]{0,15})$/i.test(value) ? BigInt(value) : undefined;
 }
 
-/** Resolves bounds to block numbers at this head. If a tag's number is unknown, the widest possible range is assumed, so that no cap is evaded. */
+/** Resolves bounds to block numbers against this head. If the number for a tag is unknown, the widest possible range is assumed, so that no cap is evaded. */
 export function resolveRange(from: BlockBound, to: BlockBound, head: ChainHead): BlockRange {
   return { from: resolveBound(from, head, head.finalized ?? 0n), to: resolveBound(to, head, head.latest) };
 }
@@ -26,7 +26,7 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
   return bound === "safe" ? safe : (head.finalized ?? safe);
 }
 
-/** Builds the error of a range beyond its cap, in the wording from which clients parse the permitted range. */
+/** Builds the error for a range above its cap, in the wording from which clients parse the permitted range. */
 export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
   const blocks = range.to - range.from + 1n;
   const permitted = `[${formatQuantity(range.from)}, ${formatQuantity(range.from + BigInt(capBlocks) - 1n)}]`;
@@ -38,7 +38,7 @@ export function formatQuantity(number: bigint): string {
   return `0x${number.toString(16)}`;
 }
 
-/** Splits a range into pieces of at most `capBlocks`, in order. */
+/** Splits a range into pieces of at most `capBlocks` blocks, in order. */
 export function cutRange(range: BlockRange, capBlocks: number): readonly BlockRange[] {
   const result: BlockRange[] = [];
   const step = BigInt(capBlocks);

@@ -4,7 +4,7 @@ import type { BadCall, Call } from "./call.ts";
 /** Max length of an id or a method name, as JSON text. */
 export const nameBytes = 1_024;
 
-/** Builds a call from the JSON text of its members, or the error to respond with. */
+/** Builds a call from the JSON text of its members, or returns the error to respond with. */
 export function buildCall(
   version: string | undefined,
   id: string | undefined,
@@ -25,7 +25,7 @@ function isId(text: string): boolean {
   return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
 }
 
-/** Returns the value of a JSON string as a binary string; empty if the text is not a string. */
+/** Returns the value of a JSON string as a binary string; returns an empty one if the text is not a string. */
 export function parseString(json: string): string {
   if (json.charCodeAt(0) !== 0x22) return "";
   if (!json.includes("\\")) return json.slice(1, -1);

@@ -16,24 +16,24 @@ import { hashCall } from "./key-hash.ts";
 import { TypicalCall } from "./usual-call.ts";
 import { readName } from "./method-names.ts";
 
-/** Max members of an envelope, which has four. */
+/** Max members in an envelope; JSON-RPC defines four. */
 const envelopeMembers = 64;
-/** Max length, with quotes, of a member's name or of the version with all characters escaped. */
+/** Max length, including quotes, of a member's name or of the version if all characters are escaped. */
 const escapedBytes = 64;
-/** Max length of a message that is sliced from one string; from a longer one, only retained parts become strings. */
+/** Max length of a message that is sliced from one string; in a longer message, only retained parts become strings. */
 const wholeTextBytes = 65_536;
 const bytesOfKiB = 1_024;
 const zero = 0x30;
 
-/** Texts around the id, method and params of a call, as most clients write it and as the node receives it. */
+/** Texts around the id, method and params of a call, in the form that most clients write and the node receives. */
 const idFirst = '{"jsonrpc":"2.0","id":';
 const methodNext = ',"method":';
 const paramsNext = ',"params":';
-/** Number of keys of such a call, plus its values before the params. */
+/** Number of keys in such a call, plus the values before its params. */
 const usualValues = 7;
-/** Max length of a call that takes this fast path: a call in another form is scanned twice. */
+/** Max length of a call that takes this fast path: a call that turns out to have another form is scanned twice. */
 const usualBytes = 4_096;
-/** Max digits of a numeric id without precision loss. */
+/** Max digits of a numeric id that loses no precision. */
 const idDigits = 15;
 
 const invalid: BadCall = { id: "null", error: rpcErrors.invalidRequest };
@@ -47,7 +47,7 @@ export class CallReader {
   #depth: number;
   #isBatch = false;
   #budget: ScanBudget = { values: 0, endsAt: 0 };
-  /** Shared by all usual calls, because a batch has many. */
+  /** Shared by all calls in the usual form, because a batch has many. */
   readonly #usualBudget: ScanBudget = { values: 0, endsAt: 0 };
   /** Current offset, or {@link notJson}. */
   at: number;
@@ -70,7 +70,7 @@ export class CallReader {
     return this.at !== notJson && skipSpace(this.#bytes, this.at) === this.#bytes.length;
   }
 
-  /** Enters a batch. */
+  /** Moves into a batch. */
   openBatch(): "empty" | "calls" {
     this.at = skipSpace(this.#bytes, this.at + 1);
     this.#isBatch = true;
@@ -80,7 +80,7 @@ export class CallReader {
     return "empty";
   }
 
-  /** Moves from the end of a batch's call to the next call, or out of the batch. */
+  /** Moves from the end of a call in a batch to the next call, or past the end of the batch. */
   nextOfBatch(): "more" | "end" | "broken" {
     if (this.at === notJson) return "broken";
     const end = skipSpace(this.#bytes, this.at);
@@ -90,7 +90,7 @@ export class CallReader {
     return code === 0x2c ? "more" : "end";
   }
 
-  /** Parses the value at the current offset; afterwards `at` is behind it, or {@link notJson}. */
+  /** Parses the value at the current offset; then sets `at` to the offset after it, or to {@link notJson}. */
   read(): Call | BadCall {
     const startsAt = this.at;
     const usual = this.#readUsual();
@@ -102,8 +102,8 @@ export class CallReader {
   }
 
   /**
-   * Parses a short call in the usual form; returns undefined for any other or an invalid call and leaves the offset unchanged. The call's
-   * text is retained: rebuilding it would take several times its bytes.
+   * Parses a short call in the usual form. For any other call, or an invalid one, returns undefined and leaves the offset unchanged. The
+   * call's text is retained: rebuilding it would cost several times its bytes.
    */
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;
@@ -146,7 +146,7 @@ export class CallReader {
     return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
   }
 
-  /** Parses an array of parameters as `skipValue` does. */
+  /** Parses an array of parameters, with the same result as `skipValue`. */
   #readParams(at: number, budget: ScanBudget): Readonly<{ end: number; count: number; lastAt: number }> | undefined {
     const bytes = this.#bytes;
     budget.values -= 1;
@@ -213,7 +213,7 @@ export class CallReader {
     return this.#text === undefined ? this.#bytes.toString("latin1", start, end) : this.#text.slice(start, end);
   }
 
-  /** Returns the envelope member whose key is at `at`; the scanner has verified that the key is a string. */
+  /** Returns the envelope member whose key is at offset `at`; the scanner has already verified that the key is a string. */
   #memberAt(at: number): Member | undefined {
     const bytes = this.#bytes;
     if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";

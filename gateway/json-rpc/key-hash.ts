@@ -2,14 +2,14 @@
 const lookedAt = 256;
 
 /**
- * Hashed characters of a key, as bytes. Keys are concatenated from or sliced out of other strings, and reading a character of such a string
- * takes several times as long as from a buffer.
+ * Hashed characters of a key, as bytes. Keys are concatenations or slices of other strings, and reading a character from such a string
+ * takes several times as long as reading it from a buffer.
  */
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);
 
 const space = 0x20;
-/** Hash bits, few enough for a V8 small integer, which takes no memory besides the object that contains it. */
+/** Mask of the hash bits: few enough for a V8 small integer, which takes no memory beyond the object that contains it. */
 const hashBits = 0x7fffffff;
 
 let lastKey = "";
@@ -17,8 +17,8 @@ let lastHash = computeHash(lastKey);
 
 /**
  * Hashes a key (FNV-1a, 31 bits), a binary string that is processed four characters at a time. Long keys that differ only in the middle
- * have the same hash: callers also compare the keys, or tolerate a collision. A read needs its key's hash several times in a row, so the
- * last one is cached.
+ * have the same hash, so callers must also compare the keys or tolerate collisions. A read needs its key's hash several times in a row, so
+ * the last hash is cached.
  */
 export function hashKey(key: string): number {
   if (key !== lastKey) {
@@ -29,10 +29,10 @@ export function hashKey(key: string): number {
 }
 
 /**
- * Hashes a newly concatenated key before it is requested: both parts are in the message, so the key need not be flattened into one piece of
- * memory that would stay for as long as the call is in flight.
+ * Computes the hash of a newly concatenated key in advance. Both parts are in the message, so the key need not be flattened into a
+ * contiguous string that would occupy memory for as long as the call is in flight.
  *
- * @param method Start of the key; a space follows, and then `params`.
+ * @param method Start of the key; followed by a space and then `params`.
  */
 export function hashParts(key: string, method: string, params: string): void {
   if (method.length + 1 >= lookedAt) return;
@@ -40,13 +40,13 @@ export function hashParts(key: string, method: string, params: string): void {
   lastKey = key;
 }
 
-/** Caches the known hash of a newly concatenated key before it is requested. */
+/** Caches the known hash of a newly concatenated key in advance. */
 export function rememberHash(key: string, hash: number): void {
   lastKey = key;
   lastHash = hash;
 }
 
-/** Hashes the key of a call whose parameters are in a message: neither key nor parameters need to be strings. The name is short. */
+/** Hashes the key of a call whose parameters are in a message, without building strings for the key or the parameters. The name is short. */
 export function hashCall(method: string, message: Buffer, paramsAt: number, paramsEnd: number): number {
   const { length: nameEnd } = method;
   for (let at = 0; at < nameEnd; at += 1) looked[at] = method.charCodeAt(at);

@@ -6,27 +6,27 @@ import { readMessage } from "./read-message.ts";
 const places = 1_024;
 /** Max length of a cached message. */
 const knownBytes = 512;
-/** Max digits of a numeric id without precision loss. */
+/** Max digits of a numeric id that loses no precision. */
 const idDigits = 15;
 
 const zero = 0x30;
 const closeBrace = 0x7d;
-/** Start of most clients' calls, up to the id. */
+/** Start of a call as most clients write it, up to the id. */
 const idFirst = '{"jsonrpc":"2.0","id":';
-/** Texts before and after the id of a call whose last member is the id. */
+/** Texts before and after the id in a call whose last member is the id. */
 const idLast = '"id":';
 const versionLast = ',"jsonrpc":"2.0"}';
 
-/** A parsed call with its message's text, in which only the id's digits vary. */
+/** A parsed call with the text of its message, in which only the digits of the id vary. */
 type KnownMessage = Readonly<{
-  /** In its own memory: a slice of the pool that small buffers share would keep the whole pool alive. */
+  /** Allocated separately: a slice of the pool that small buffers share would keep the whole pool alive. */
   bytes: Uint8Array;
   idStart: number;
   idEnd: number;
   method: string;
   params: string | undefined;
   key: string;
-  /** Whether the whole text is the call's `wire`. */
+  /** Whether the whole text is the `wire` of the call. */
   isWire: boolean;
 }>;
 
@@ -35,12 +35,12 @@ export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
 
 /**
  * Creates a reader that recognises a call that differs from an earlier one only in its id, a plain integer. Clients repeat the same calls:
- * a known call is not scanned again, and its texts are the same string objects each time, which maps find without comparing characters. A
- * message is cached on its second arrival; each slot contains the latest.
+ * a known call is not scanned again, and its texts are the same string objects each time, so maps find them without comparing characters. A
+ * message is cached on its second arrival; each slot contains the most recent one.
  */
 export function createMessageReader(): MessageReader {
   const known: (KnownMessage | undefined)[] = Array.from({ length: places });
-  /** Hashes of earlier messages, so that a message that never repeats costs no memory. */
+  /** Hashes of earlier messages: a message that never repeats costs no memory. */
   const seen = new Uint32Array(places);
   let limitsOfAll: MessageLimits | undefined;
 
@@ -68,7 +68,7 @@ export function createMessageReader(): MessageReader {
   };
 }
 
-/** Returns the start of a plain integer id in one of its usual positions in a call; -1 if there is none. */
+/** Returns the offset of a plain integer id in one of its usual positions in a call, or -1 if there is none. */
 function findIdStart(body: Buffer): number {
   if (isAt(body, 0, idFirst)) return isId(body, idFirst.length) ? idFirst.length : -1;
   let end = body.length - 1;
@@ -79,7 +79,7 @@ function findIdStart(body: Buffer): number {
   return isAt(body, start - idLast.length, idLast) && isId(body, start) ? start : -1;
 }
 
-/** Whether the digits here are a canonical integer: without a leading zero, and exact as a number. */
+/** Whether the digits at this offset are a canonical integer: no leading zero, and exact as a number. */
 function isId(body: Buffer, start: number): boolean {
   const length = findDigitsEnd(body, start) - start;
   return length === 1 || (length > 1 && length <= idDigits && body[start] !== zero);
@@ -97,7 +97,7 @@ function readNumber(body: Buffer, start: number, end: number): number {
   return number;
 }
 
-/** Hashes everything but the id, as FNV-1a does, four bytes at a time. */
+/** Hashes everything except the id, in the manner of FNV-1a, four bytes at a time. */
 function hashAround(body: Buffer, idStart: number, idEnd: number): number {
   return hashOn(hashOn(0x811c9dc5, body, 0, idStart), body, idEnd, body.length) >>> 0;
 }
@@ -124,8 +124,9 @@ function isSame({ bytes, idStart, idEnd }: KnownMessage, body: Buffer, start: nu
 }
 
 /**
- * Builds the message to cache; undefined if it is not a call, or its id is not parsed from the digits here. A second "id" may follow the
- * first one, so the message is parsed again with another id in this position: if the call does not get that id, its id is elsewhere.
+ * Builds the message to cache; returns undefined if it is not a call, or if its id does not come from the digits at this offset. A second
+ * "id" may follow the first, so the message is parsed again with a different id in this position: if the call does not get that id, the
+ * effective id is elsewhere.
  */
 function buildKnownMessage(
   message: Message,

@@ -6,15 +6,16 @@ const places = 64;
 const longest = 64;
 const quote = 0x22;
 
-/** Characters of a method name that need no escape in JSON. */
+/** Characters of a method name that need no escaping in JSON. */
 const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
 
-/** The latest names; all callers share them, because a name reveals nothing about its sender. */
+/** The most recent names, shared by all callers, because a name reveals nothing about its sender. */
 const known: (string | undefined)[] = Array.from({ length: places });
 
 /**
- * Reads the name in the JSON string at `at`, if it is short and contains no escape, as every method's name; otherwise undefined. A known
- * name is the same string object each time: a slice of a message would keep the whole message alive and need hashing for each map lookup.
+ * Reads the name in the JSON string at `at` if it is short and contains no escape, as is the case for every known method; otherwise returns
+ * undefined. A known name is the same string object each time: a slice of a message would keep the whole message alive and need hashing on
+ * each map lookup.
  */
 export function readName(bytes: Buffer, at: number): string | undefined {
   if (bytes[at] !== quote) return undefined;

@@ -1,12 +1,12 @@
 import { formatRpcError, type RpcError } from "../errors.ts";
 import { readObject } from "./read-object.ts";
 
-/** Response of the node, as a slice of JSON text. */
+/** A response from the node, as a slice of JSON text. */
 export type NodeResponse = Readonly<{ kind: "result" | "error"; json: string }>;
 
 /**
- * Reads the result or error from the node's response to a call with this id. The usual layout of nodes is recognised by its first bytes;
- * any other is scanned. Undefined if it is not a response.
+ * Reads the result or error from the node's response to the call with this id. The layout that nodes usually send is recognised by its
+ * first bytes; any other is scanned. Returns undefined if the text is not a response.
  */
 export function readAnswer(text: string, id: string): NodeResponse | undefined {
   const start = `{"jsonrpc":"2.0","id":${id},"result":`;
@@ -21,14 +21,14 @@ export function readAnswer(text: string, id: string): NodeResponse | undefined {
   return result === undefined ? undefined : { kind: "result", json: result };
 }
 
-/** Copies a binary string to its own memory: a slice would keep the whole longer string alive. */
+/** Copies a binary string into its own memory: a slice would keep the whole longer string alive. */
 export function copyText(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
 const nothing = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
 
-/** Whether a result is empty: it must not be cached, because it may exist a moment later. */
+/** Whether a result is empty. An empty result must not be cached, because the data may exist a moment later. */
 export function isEmptyResult(json: string): boolean {
   return nothing.test(json);
 }
@@ -43,17 +43,17 @@ export function formatErrorResponse(id: string, error: RpcError): string {
   return formatErrorJsonResponse(id, formatRpcError(error));
 }
 
-/** Formats a response with an error that is already JSON text, such as the node's own. */
+/** Formats a response with an error that is already JSON text, such as an error from the node. */
 export function formatErrorJsonResponse(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
-/** Formats a call for the node; built here so that no duplicate or unexpected key of the client's envelope reaches the node. */
+/** Formats a call for the node. It is rebuilt from its parts, so that no duplicate or unexpected key in the client's envelope reaches the node. */
 export function formatCall(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;
 }
 
-/** Returns a text's UTF-8 bytes as a binary string. */
+/** Returns the UTF-8 bytes of a text as a binary string. */
 export function asBinary(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

@@ -6,9 +6,9 @@ import { skipSpace } from "./json-scanner.ts";
 
 const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcErrors.parse } };
 
-/** A message being parsed: a batch is parsed call by call, so that other work can run between two calls of a long one. */
+/** A message that is being parsed. A batch is parsed call by call, so that other work can run between two calls of a long batch. */
 export type MessageReading = Readonly<{
-  /** Parses the next call; returns undefined while there are more. Must not be called after it returns a message. */
+  /** Parses the next call. Returns undefined while there are more, then the message. Must not be called after it has returned a message. */
   next: () => Message | undefined;
 }>;
 
@@ -29,7 +29,7 @@ export function isBatch(body: Buffer): boolean {
   return body[skipSpace(body, 0)] === 0x5b;
 }
 
-/** Starts to parse a message in steps, none of which takes longer than one call of the max size. */
+/** Starts parsing a message in steps, none of which takes longer than one call of the max size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
   const isOne = !isBatch(body);
   if (isOne && body.length > limits.callBytes) return read(refuseSize(limits));
@@ -57,7 +57,7 @@ class BatchReading {
   #hasBegun = false;
 
   /**
-   * @param reader Is at the batch's opening bracket.
+   * @param reader Positioned at the opening bracket of the batch.
    */
   constructor(reader: CallReader, limits: MessageLimits) {
     this.#reader = reader;

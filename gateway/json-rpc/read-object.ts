@@ -8,12 +8,12 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Max nesting depth parsed in the node's responses. */
+/** Max nesting depth to which the node's responses are parsed. */
 const depth = 512;
 
 /**
- * Reads the members of a JSON object as slices of its text, by their raw keys; of duplicate keys the last. Undefined if the text, a binary
- * string, is not a JSON object, or has more than `mostMembers` members.
+ * Reads the members of a JSON object as slices of its text, keyed by their raw keys; of duplicate keys, the last counts. Returns undefined
+ * if the text, a binary string, is not a JSON object or has more than `mostMembers` members.
  */
 export function readObject(
   text: string,
@@ -41,8 +41,8 @@ export function readObject(
 }
 
 /**
- * Finds the element at `index` of a JSON array that the scanner has accepted, as a slice of its text; undefined beyond its end. Accepted
- * text is skipped without validation.
+ * Returns the element at `index` of a JSON array, as a slice of its text, or undefined if the array is shorter. The scanner must already
+ * have accepted the text: it is not validated again.
  */
 export function findElement(array: string, index: number): string | undefined {
   let place = 0;
@@ -74,7 +74,7 @@ function findClosingQuote(text: string, start: number): number {
   return text.length;
 }
 
-/** Splits a JSON array into its elements, as slices of its text; empty if the text, a binary string, is not a JSON array. */
+/** Splits a JSON array into its elements, as slices of its text; returns an empty list if the text, a binary string, is not a JSON array. */
 export function splitElements(array: string): readonly string[] {
   const elements: string[] = [];
   const bytes = Buffer.from(array, "latin1");

@@ -1,26 +1,26 @@
 import type { Call } from "./call.ts";
 
-/** Offsets of a call in its message's text. */
+/** Offsets of a call within its message's text. */
 export type CallLocation = Readonly<{
   startsAt: number;
   endsAt: number;
   paramsAt: number;
-  /** Number of its parameters, and the offset of the last one. */
+  /** Number of parameters, and the offset of the last one. */
   paramsCount: number;
   lastParamAt: number;
 }>;
 
 /**
- * A call of a batch in the usual form: byte for byte the output of `formatCall` for its parts, with a plain integer as id. Its texts are
- * sliced from the message lazily, which for most calls means never.
+ * A call in a batch, in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
+ * are sliced from the message lazily, which for most calls means never.
  */
 export class TypicalCall implements Call {
   readonly id: string;
   readonly method: string;
-  /** The `hashKey` of its key. */
+  /** The `hashKey` of the call's key. */
   readonly hash: number;
   readonly kib: number;
-  /** The whole message, and the offsets of the call in it. */
+  /** The whole message, and the offsets of the call within it. */
   readonly text: string;
   readonly startsAt: number;
   readonly endsAt: number;

@@ -17,12 +17,12 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** State at the scan's offset: a value's start, inside a string that is a value or a key, or after a value. */
+/** State at the scan's offset: at the start of a value, inside a string that is a value or a key, or after a value. */
 type Place = "value" | "string" | "key" | "next";
 
 /**
- * Scans JSON values one by one, as `skipValue` does, but in steps, for values so long that they would block everything else. The text is
- * trusted, and its reader limits it.
+ * Scans JSON values one by one, like `skipValue`, but in steps, for values so long that scanning them at once would block everything else.
+ * The text is trusted, and its reader limits its length.
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;
@@ -41,7 +41,7 @@ export class ValueScan {
     this.#closers = new Uint8Array(maxDepth);
   }
 
-  /** Starts with the value at `at`, with no white space before it. */
+  /** Starts with the value at `at`, which must have no whitespace before it. */
   begin(at: number): void {
     this.#at = at;
     this.#open = 0;
@@ -53,7 +53,7 @@ export class ValueScan {
     return this.#at;
   }
 
-  /** Continues the scan for about `stepBytes` bytes. Returns undefined if there is more, else the offset after the value, or {@link notJson}. */
+  /** Continues the scan for about `stepBytes` bytes. Returns undefined if there is more to scan, otherwise the offset after the value, or {@link notJson}. */
   step(stepBytes: number): number | undefined {
     const until = this.#at + stepBytes;
     while (this.#at < until) {
@@ -77,7 +77,7 @@ export class ValueScan {
       return true;
     }
     if (code === openBrace || code === openBracket) return this.#openContainer(code);
-    // A scalar: it contains no nesting.
+    // A scalar contains no nesting.
     const end = skipValue(bytes, this.#at, 0, this.#budget);
     this.#place = "next";
     if (end !== notJson) this.#at = end;
@@ -98,7 +98,7 @@ export class ValueScan {
     return this.#beginEntry(closer);
   }
 
-  /** Starts a member at its key, or an element at its value. */
+  /** Starts an object member at its key, or an array element at its value. */
   #beginEntry(closer: number | undefined): boolean {
     this.#place = "value";
     if (closer !== closeBrace) return true;

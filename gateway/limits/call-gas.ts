@@ -3,10 +3,10 @@ import { splitElements } from "../json-rpc/read-object.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 import { maxFields, parseShortValue, readFields, refuse, type CheckedParams } from "./checked-params.ts";
 
-/** Keys that nodes parse as the gas of a call. Nodes in Go ignore case, and treat ſ (U+017F) as s. */
+/** Keys that nodes parse as the gas of a call. Nodes written in Go ignore case and treat ſ (U+017F) as s. */
 const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
 
-/** Such a key in JSON text, as a binary string; or an escape, which may encode one. */
+/** Matches such a key in JSON text, as a binary string, or an escape, which may encode such a key. */
 const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\/i;
 
 /** Whether parameters, as JSON text, may specify gas: few calls do. */
@@ -15,8 +15,9 @@ export function mayNameGas(params: string): boolean {
 }
 
 /**
- * Caps the gas of a call object, the first parameter, silently like geth (`--rpc.gascap`), since a client that asks for more wants the max
- * available. Calls without gas get the node's own cap; `chargesUnnamed` counts them as if they specified the cap.
+ * Caps the gas of a call object, which is the first parameter. Like geth (`--rpc.gascap`), it does so silently, since a client that asks
+ * for more wants the max available. Calls without gas get the node's own cap; if `chargesUnnamed` is set, they are counted as if they
+ * specified the cap.
  */
 export function limitGas(params: string, cap: number, chargesUnnamed = false): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
@@ -34,10 +35,10 @@ export function limitGas(params: string, cap: number, chargesUnnamed = false): C
   return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas, ...(gas === 0 && unnamed) };
 }
 
-/** Max JSON text length of a gas amount. */
+/** Max length of a gas amount as JSON text. */
 const amountLength = 80;
 
-/** Parses a gas amount: JSON text of a hexadecimal or decimal string, or of a number. Anything else is 0, for the node to reject. */
+/** Parses a gas amount: the JSON text of a hexadecimal or decimal string, or of a number. Anything else becomes 0 and is left for the node to reject. */
 function readAmount(json: string): number {
   if (json.length > amountLength) return Number.POSITIVE_INFINITY;
   const gas = parseShortValue(json);

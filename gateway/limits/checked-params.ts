@@ -16,15 +16,15 @@ export type CheckedParams =
   | Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
-/** Limit of a block range: its cap, and the max range that is split into pieces. */
+/** Limit on a block range: its cap, and the max range that is split into pieces. */
 export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number; errorCode: number }>;
 
-/** Accepts parameters as this value, so that the node reads exactly what the gateway checked. */
+/** Accepts parameters in the form of this value, so that the node reads exactly what the gateway checked. */
 export function pass(value: unknown): CheckedParams {
   return { kind: "pass", params: asBinary(JSON.stringify(value)) };
 }
 
-/** Rejects parameters; `limit` is the limit that they exceed, if they are otherwise valid. */
+/** Rejects parameters. `limit` is the limit that they exceed, if they are otherwise valid. */
 export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): CheckedParams {
   return { kind: "refuse", error, limit };
 }
@@ -43,8 +43,8 @@ function parseText(json: string): unknown {
 export const maxFields = 64;
 
 /**
- * Reads a client's object: the JSON text of its values by name, of duplicate names the last. Undefined if the text is not an object, or has
- * more than {@link maxFields} fields: parse time grows with the number of keys, and a few KiB can contain hundreds.
+ * Reads an object from a client: the JSON text of its values by name; of duplicate names, the last counts. Returns undefined if the text is
+ * not an object or has more than {@link maxFields} fields: parse time grows with the number of keys, and a few KiB can contain hundreds.
  */
 export function readFields(json: string): ReadonlyMap<string, string> | undefined {
   const members = readObject(json, maxFields);
@@ -52,40 +52,40 @@ export function readFields(json: string): ReadonlyMap<string, string> | undefine
 }
 
 /**
- * Parses the value of a field that is a string, a number, or a list of these. A value that contains an object is replaced by an empty one:
- * it is invalid anyway and not worth the time.
+ * Parses the value of a field: a string, a number, or a list of these. A value that contains an object is replaced by an empty object: it
+ * is invalid in any case and not worth parsing.
  */
 export function parseFlatValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.includes("{") ? {} : (parseText(json) ?? undefined);
 }
 
-/** Parses a short value; a longer one is replaced by an empty list, which is just as invalid. */
+/** Parses a short value; a longer one is replaced by an empty list, which is equally invalid. */
 export function parseShortValue(json: string | undefined): unknown {
   if (json === undefined) return undefined;
   return json.length > shortLength ? [] : parseText(json);
 }
 
-/** Max text length of an option's value. */
+/** Max length of an option's value as text. */
 const shortLength = 256;
 
 /** Max length of a field name shown in an error. */
 const shownNameLength = 50;
 
-/** Finds the first unknown field, as JSON text for an error message; undefined if there is none. */
+/** Returns the first unknown field, as JSON text for an error message, or undefined if all are known. */
 export function findUnknownField(fields: ReadonlyMap<string, string>, known: ReadonlySet<string>): string | undefined {
   const name = fields.keys().find((field) => !known.has(field));
   return name === undefined ? undefined : JSON.stringify(asBinary(name.slice(0, shownNameLength)));
 }
 
-/** Max cached checks, and max length of their parameters. */
+/** Max number of cached checks, and max length of their parameters. */
 const rememberedChecks = 1_000;
 const rememberedLength = 1_024;
 
-/** Inputs of a parameter check, besides the parameters. */
+/** Inputs to a parameter check, besides the parameters. */
 export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
-/** Outcome of a check; accepted parameters have their `buildCallKey`. */
+/** Outcome of a check; accepted parameters include their `buildCallKey`. */
 export type CheckedRead =
   | Exclude<CheckedParams, { kind: "pass" }>
   | Readonly<{ kind: "pass"; params: string; gas?: number; key: string }>;
@@ -94,8 +94,8 @@ export type CheckedRead =
 export type RememberedChecks = (basis: CheckBasis, params: string, check: () => CheckedParams) => CheckedRead;
 
 /**
- * Caches the outcomes of checks while the policy and the head are unchanged: polling clients repeat the same filter. Rejected parameters
- * are checked each time.
+ * Caches the outcomes of checks as long as the policy and the head are unchanged: polling clients repeat the same filter. Rejected
+ * parameters are checked each time.
  */
 export function rememberChecks(): RememberedChecks {
   let policyOfAll: Policy | undefined;

@@ -2,13 +2,13 @@ import { KeyLocations } from "#daemon/key-places.ts";
 
 /**
  * A map with a max number of entries, in which a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
- * every entry removed before it, at times tens of thousands.
+ * every entry removed before it, which can be tens of thousands.
  */
 export class LatestEntries<Value> {
   readonly #most: number;
   readonly #places = new KeyLocations();
   readonly #values: Value[] = [];
-  /** Slot of the oldest entry, once the ring is full. */
+  /** Index of the oldest entry in the ring, once the ring is full. */
   #oldest = 0;
 
   constructor(most: number) {
@@ -30,7 +30,7 @@ export class LatestEntries<Value> {
     this.#values[place] = value;
   }
 
-  /** Returns the value of a key, creating it if missing. */
+  /** Returns the value for a key, creating it if missing. */
   getOrMake(key: string, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

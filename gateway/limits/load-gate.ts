@@ -8,8 +8,8 @@ export type LoadRejection = "concurrency" | "overload";
 /** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
   /**
-   * Admits a call, or returns the reason for its rejection; `concurrency` also while other calls of the caller wait. Each admitted call
-   * must {@link CallGate.leave} once.
+   * Admits a call, or returns the reason for its rejection, which is `concurrency` also while other calls from the caller are waiting.
+   * {@link CallGate.leave} must be called once for each admitted call.
    */
   enter: (
     caller: string,
@@ -19,8 +19,8 @@ export type CallGate = Readonly<{
   ) => LoadRejection | undefined;
   leave: (caller: string, costUnits: number, overload: PolicySettings["overload"]) => void;
   /**
-   * Queues a call that was rejected for its caller's `concurrency`: `proceed` is called once, when it may enter, or with false after
-   * `overload.waitMs`. Returns a function that leaves the queue; undefined if the queue is full.
+   * Queues a call that was rejected because of its caller's `concurrency`. `proceed` is called once: when the call may enter, or with false
+   * after `overload.waitMs`. Returns a function that leaves the queue, or undefined if the queue is full.
    */
   wait: (
     caller: string,
@@ -33,7 +33,7 @@ export type CallGate = Readonly<{
 /** Counts the in-flight calls to the node, in total and per caller, and sheds load before overload. */
 export type LoadGate = CallGate &
   Readonly<{
-    /** Whether calls of the caller wait. */
+    /** Whether calls from the caller are waiting. */
     isAwaited: (caller: string) => boolean;
     callsInFlight: () => number;
     callsWaiting: () => number;
@@ -41,14 +41,14 @@ export type LoadGate = CallGate &
 
 type QueuedCall = Readonly<{ call: Readonly<{ caller: string }>; concurrency: number; proceed: () => void }>;
 
-/** Creates a gate; `loopDelayMs` returns the current delay of the process's event loop. */
+/** Creates a gate. `loopDelayMs` returns the current event loop delay of the process. */
 export function createLoadGate(
   bounds: QueueBounds,
   { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>,
 ): LoadGate {
   const byCaller = new KeyCounts();
   const queue = new WaitingTurns<QueuedCall>();
-  /** Caller being served: its next call goes ahead of its queued ones. */
+  /** The caller being served: its next call takes precedence over its other queued calls. */
   let served: string | undefined;
   let calls = 0;
   let heavyCalls = 0;
@@ -99,7 +99,7 @@ export function createLoadGate(
       calls -= 1;
       if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
       byCaller.decrease(caller);
-      // Deferred, so that it does not run while the current response is delivered.
+      // Deferred, so that it does not run while the current response is being delivered.
       if (isAwaited(caller)) queueMicrotask(() => serve(caller));
     },
   };

@@ -33,8 +33,8 @@ const topic = /^0x[0-9a-fA-F]{64}$/;
 type Selection = Readonly<{ address?: unknown; topics?: unknown }>;
 
 /**
- * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Omitted bounds mean latest to latest. The filter
- * for the node is rebuilt from the checked fields, so that no alternative spelling of a field can widen it.
+ * Checks the parameters of `eth_getLogs` (specification, Limits; EIP-234 for `blockHash`). Omitted bounds default to the latest block. The
+ * filter sent to the node is rebuilt from the checked fields, so that no alternative spelling of a field can widen it.
  */
 export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = splitElements(params);
@@ -70,7 +70,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   const known = head ?? { latest: 0n, finalized: undefined };
   const range = resolveRange(fromBound, toBound, known);
   if (range.to < range.from) {
-    // The node may be ahead of the gateway's head; only two explicit numbers are certain to be inverted.
+    // The node may be ahead of the gateway's head: a range is certain to be inverted only if both bounds are explicit numbers.
     if (typeof fromBound === "bigint" && typeof toBound === "bigint") return refuse(rpcErrors.invertedRange);
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
@@ -83,7 +83,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   return splitFilter(range, limit.capBlocks, selection);
 }
 
-/** Reads the address and topics of a filter, or describes their error. Also used for the filter of a `logs` subscription. */
+/** Reads the address and topics of a filter, or describes the error in them. Also used for the filter of a `logs` subscription. */
 export function readSelection(fields: ReadonlyMap<string, string>): Selection | string {
   const addresses = parseFlatValue(fields.get("address"));
   const topics = parseFlatValue(fields.get("topics"));
@@ -115,7 +115,7 @@ function isTopicList(topics: unknown): boolean {
   });
 }
 
-/** Splits a filter into pieces of at most `capBlocks`, each with the same selection, which is serialised once. */
+/** Splits a filter into pieces of at most `capBlocks` blocks. All pieces have the same selection, which is serialised once. */
 export function splitFilter(range: BlockRange, capBlocks: number, selection: object): CheckedParams {
   const fields = asBinary(JSON.stringify(selection)).slice(1, -1);
   const rest = fields === "" ? "" : `,${fields}`;

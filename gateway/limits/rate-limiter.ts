@@ -1,6 +1,6 @@
 import { LatestEntries } from "./latest-entries.ts";
 
-/** Rates of one caller, from its tier (`settings/policy.ts`). */
+/** Rates for one caller, from the caller's tier (`settings/policy.ts`). */
 export type Rates = Readonly<{
   requestsPerSecond: number;
   requestBurst: number;
@@ -8,31 +8,31 @@ export type Rates = Readonly<{
   computeUnitBurst: number;
 }>;
 
-/** Outcome of a charge: undefined allows the call; a number rejects it, and is the milliseconds until the call would fit. */
+/** Outcome of a charge: undefined allows the call; a number rejects it and is the time in milliseconds until the call would fit. */
 export type RateDecision = number | undefined;
 
-/** Charges calls to callers. The in-process limiter decides synchronously, a store-backed one asynchronously. */
+/** Charges calls to callers. The in-process limiter decides synchronously; a limiter backed by a store decides asynchronously. */
 export type RateLimiter = Readonly<{
   acquire: (key: string, costUnits: number, rates: Rates) => RateDecision | Promise<RateDecision>;
-  /** Charges as `acquire` does, but synchronously; absent where a store decides. */
+  /** Charges like `acquire`, but synchronously; absent if a store decides. */
   acquireNow?: (key: string, costUnits: number, rates: Rates) => RateDecision;
   /**
-   * Returns the milliseconds until this many units would fit, without charging; undefined if they fit now, or only a store knows. For
-   * requests that are cheaper to reject before they arrive.
+   * Returns the milliseconds until this many units would fit, without charging them; undefined if they fit now, or if only a store knows.
+   * Meant for requests that are cheaper to reject before they arrive.
    */
   waitFor: (key: string, costUnits: number, rates: Rates) => number | undefined;
   /** Charges units for work already done, into debt if necessary: the caller's next call waits until the debt is paid. The max debt is one full burst. */
   owe: (key: string, costUnits: number, rates: Rates) => void;
-  /** Returns the milliseconds until a caller's debt is paid; undefined if there is none, or if only a store can tell. */
+  /** Returns the milliseconds until a caller's debt is paid; undefined if there is no debt, or if only a store knows. */
   debtMs: (key: string, rates: Rates) => number | undefined;
 }>;
 
-/** Times at which a caller's two allowances are full again, in milliseconds of the clock. */
+/** Times at which a caller's two allowances will be full again, in milliseconds on the limiter's clock. */
 type Account = { requestsFullAt: number; unitsFullAt: number };
 
 /**
- * Limits rates in this process by the generic cell rate algorithm (ITU-T I.371): two numbers per caller, exact at any burst. Callers beyond
- * `clients` evict the oldest entry; at worst this forgives a caller at its limit, but never penalises one.
+ * Limits rates within this process, using the generic cell rate algorithm (ITU-T I.371): two numbers per caller, exact at any burst size.
+ * Callers beyond `clients` evict the oldest entry. At worst, this lets a caller that is at its limit continue; it never penalises a caller.
  */
 export function createProcessRateLimiter(
   options: Readonly<{ clients: number }>,
@@ -71,8 +71,8 @@ function createAccount(): Account {
 }
 
 /**
- * Corrects times that lie later than the current rates allow, left by lower rates that were active before. Requests never go into debt,
- * units up to one burst.
+ * Corrects times that are later than the current rates allow, left over from lower rates that were active before. Requests never go into
+ * debt; units go into debt by at most one burst.
  */
 function forgetLowerRates(account: Account, rates: Rates, now: number): void {
   const requestsLatest = now + (rates.requestBurst * 1_000) / rates.requestsPerSecond;
@@ -81,7 +81,7 @@ function forgetLowerRates(account: Account, rates: Rates, now: number): void {
   if (account.unitsFullAt > unitsLatest) account.unitsFullAt = unitsLatest;
 }
 
-/** Charges a debt. An allowance is empty when it needs one burst's time to refill, and owes a burst when it needs twice that. */
+/** Charges a debt. An allowance is empty when its refill takes as long as one burst; it owes a burst when the refill takes twice that. */
 function chargeDebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const latest = now + 2 * rates.computeUnitBurst * unitMs;
@@ -92,13 +92,13 @@ function charge(account: Account, costUnits: number, rates: Rates, now: number):
   const requestMs = 1_000 / rates.requestsPerSecond;
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const requestsFullAt = Math.max(account.requestsFullAt, now) + requestMs;
-  // A call that costs more than the whole burst must fit a full allowance, or it could never be made.
+  // A call that costs more than the whole burst must be allowed on a full allowance, or it could never be made.
   const unitsFullAt = Math.max(account.unitsFullAt, now) + Math.min(costUnits, rates.computeUnitBurst) * unitMs;
   const waitMs = Math.max(
     requestsFullAt - now - rates.requestBurst * requestMs,
     unitsFullAt - now - rates.computeUnitBurst * unitMs,
   );
-  // Upper limit of the rounding error in sums of fractions.
+  // Upper bound of the rounding error in sums of fractions.
   const toleranceMs = 0.001;
   if (waitMs > toleranceMs) return waitMs;
   account.requestsFullAt = requestsFullAt;

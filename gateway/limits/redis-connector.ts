@@ -4,9 +4,9 @@ import { AbstractConnector, type RedisOptions } from "ioredis";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 
 /**
- * Connects to a Redis-protocol store like ioredis' own connector, but resolves its name like all of the process's sockets. ioredis has no
- * option for that and retries every two seconds, and each retry would block another of the process's few threads while a name server does
- * not respond.
+ * Connects to a Redis-protocol store like ioredis' own connector, but resolves the host name in the same way as the process's other
+ * sockets. ioredis has no option for this: it retries every two seconds, and while a name server does not respond, each retry would block
+ * another thread of the process's small thread pool.
  */
 export class RedisConnector extends AbstractConnector {
   readonly #place: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;
@@ -20,7 +20,7 @@ export class RedisConnector extends AbstractConnector {
 
   override async connect() {
     this.connecting = true;
-    // The creator of the client attaches its event listeners only after that.
+    // The code that creates the client attaches its event listeners only after this await.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
     this.stream = this.#isSecure ? createTlsConnection(this.#place) : createConnection(this.#place);

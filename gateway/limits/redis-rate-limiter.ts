@@ -4,17 +4,17 @@ import { LatestEntries } from "./latest-entries.ts";
 import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 
-/** URL of the store of the shared accounts, and the timeout of its responses. */
+/** URL of the store for the shared accounts, and the timeout for its responses. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
-/** Last rejection of a caller by the store, at these rates. */
+/** The store's last rejection of a caller, at these rates. */
 type Refusal = Readonly<{ costUnits: number; rates: Rates; untilMs: number }>;
 
 /**
- * The generic cell rate algorithm over two allowances, in one atomic script; times in microseconds of the store's own clock, so that the
- * replicas' clocks do not matter. A time later than these rates allow is corrected: lower rates, or that clock before it was set back, left
- * it. Returns 0, or the microseconds until the call would fit. KEYS[1]: account. ARGV: refill times of a request and of a unit in
- * microseconds, the bursts, the call's units.
+ * The generic cell rate algorithm over two allowances, in one atomic script. Times are in microseconds on the store's own clock, so the
+ * replicas' clocks do not matter. A time later than these rates allow is corrected: it was left over from lower rates, or from before the
+ * store's clock was set back. Returns 0, or the microseconds until the call would fit. KEYS[1]: account. ARGV: refill times of a request
+ * and of a unit in microseconds, the bursts, the call's units.
  */
 const script = `
 local time = redis.call("TIME")
@@ -51,7 +51,7 @@ redis.call("PEXPIRE", KEYS[1], math.ceil((math.max(requests, units) - now) / 100
 `;
 
 declare module "ioredis" {
-  // Commands added by defineCommand.
+  // Commands that defineCommand adds.
   interface RedisCommander {
     gatehouseAcquire(
       key: string,
@@ -68,8 +68,8 @@ declare module "ioredis" {
 const accountKey = (key: string) => `gatehouse:rate:${key}`;
 
 /**
- * Limits rates across replicas in a Redis-protocol store. If the store does not respond in time, the process decides locally and logs it.
- * Calls that the store would reject are not sent to it, based on its last rejection of the same caller.
+ * Limits rates across replicas through a Redis-protocol store. If the store does not respond in time, the process decides locally and logs
+ * this. Calls that the store would reject, judging by its last rejection of the same caller, are not sent to it.
  */
 export function createRedisRateLimiter(
   { url, timeoutMs, clients }: RedisRateLimiterOptions,
@@ -132,10 +132,10 @@ export function createRedisRateLimiter(
   return { acquire, waitFor, owe, debtMs, isShared: () => isShared, [Symbol.dispose]: () => redis.disconnect() };
 }
 
-/** Creates a store client whose response timeout is no longer than a call may wait. */
+/** Creates a store client whose response timeout does not exceed the time that a call may wait. */
 function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | "timeoutMs">): Redis {
   return new Redis(url, {
-    // ioredis passes these options to the connector, although its type does not declare it.
+    // ioredis passes these options to the connector, although its types don't declare this.
     Connector: RedisConnector as RedisOptions["Connector"],
     enableAutoPipelining: true,
     enableOfflineQueue: false,

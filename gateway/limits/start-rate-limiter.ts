@@ -2,12 +2,12 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
-/** Store of the rates: shared at `redisUrl`, or in this process. */
+/** Where rates are stored: shared at `redisUrl`, or in this process. */
 export type RateStoreOptions = Readonly<{ redisUrl?: Secret | undefined; timeoutMs: number; clients: number }>;
 
 /**
- * Starts the limiter that the settings configure: shared between replicas if they specify a store, else local to this process. The store's
- * client is loaded only if needed, because it takes 5 MiB.
+ * Starts the limiter that the settings configure: shared between replicas if they specify a store, otherwise local to this process. The
+ * store's client library is loaded only if needed, because it takes 5 MiB.
  */
 export async function startRateLimiter(
   { redisUrl, timeoutMs, clients }: RateStoreOptions,

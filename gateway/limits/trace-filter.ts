@@ -15,8 +15,8 @@ import {
 import { splitFilter } from "./log-filter.ts";
 
 /**
- * Fields of a filter (specification, Trace filter), and the mode that other nodes accept and their clients send: without it, the conditions
- * are combined by union.
+ * Fields of a filter (specification, Trace filter), including the mode, which other nodes accept and their clients send. Without a mode,
+ * the conditions are combined by union.
  */
 const filterFields: ReadonlySet<string> = new Set([
   "fromBlock",
@@ -28,15 +28,15 @@ const filterFields: ReadonlySet<string> = new Set([
   "mode",
 ]);
 
-/** Max addresses in one list of a filter. */
+/** Max addresses in one list in a filter. */
 const filterAddresses = 1_000;
 
 const address = /^0x[0-9a-fA-F]{40}$/;
 
 /**
- * Checks the parameters of `trace_filter` (specification, Trace filter and Limits). A missing `fromBlock` means block 0, as in nodes, a
- * missing `toBlock` latest. Like the log filter, it is sent to the node in its checked form, with bounds as hexadecimal numbers: the
- * specification allows no other form here.
+ * Checks the parameters of `trace_filter` (specification, Trace filter and Limits). As in nodes, a missing `fromBlock` means block 0 and a
+ * missing `toBlock` means latest. Like the log filter, the filter is sent to the node in its checked form, with bounds as hexadecimal
+ * numbers: the specification allows no other form here.
  */
 export function checkTraceParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const [given = "", ...rest] = splitElements(params);
@@ -70,7 +70,7 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   const blocks = range.to - range.from + 1n;
   if (blocks <= BigInt(limit.capBlocks)) {
     const bounds = { fromBlock: asNumber(from ?? "earliest", range.from, known) };
-    // The node may be ahead of the gateway's head: its own latest block may still be in the range.
+    // The node may be ahead of the gateway's head: the node's latest block may still be in the range.
     const toBlock = range.to < range.from ? to : asNumber(to ?? "latest", range.to, known);
     return pass([{ ...bounds, ...(toBlock === undefined ? {} : { toBlock }), ...selection }]);
   }
@@ -81,14 +81,14 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   return splitFilter(range, limit.capBlocks, selection);
 }
 
-/** Returns a bound as a hexadecimal number; a tag that only the node can resolve stays unchanged. */
+/** Returns a bound as a hexadecimal number; a tag that only the node can resolve is returned unchanged. */
 function asNumber(written: unknown, resolved: bigint, { finalized }: ChainHead): unknown {
   return written === "safe" || (written === "finalized" && finalized === undefined)
     ? written
     : formatQuantity(resolved);
 }
 
-/** Reads addresses and paging of a filter, or describes their error. */
+/** Reads the addresses and paging of a filter, or describes the error in them. */
 function readSelection(fields: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> | string {
   const selection: Record<string, unknown> = {};
   for (const name of ["fromAddress", "toAddress"]) {

@@ -13,7 +13,7 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 
 const refusal = invalidParams("tracer not supported: only callTracer is supported");
 
-/** Options that set the detail of opcode logs or the depth of state re-execution: they don't change `callTracer`'s result. */
+/** Options that set the detail of opcode logs or the depth of state re-execution; they have no effect on `callTracer`'s result. */
 const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["debug", "boolean"],
   ["disableMemory", "boolean"],
@@ -27,10 +27,10 @@ const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
   ["reexec", "number"],
 ]);
 
-/** Options of the struct logger: a client that sends one without a tracer wants each opcode, not the frames of `callTracer`. */
+/** Options of the struct logger: a client that sends one of them without a tracer wants each opcode, not the frames of `callTracer`. */
 const structLogOptions = [...withoutEffect.keys()].filter((name) => name !== "reexec");
 
-/** Options of `debug_traceCall` that run a call on a state or block other than the chain's. */
+/** Options of `debug_traceCall` that run a call on a state or block that differs from the chain's. */
 const overrideNames: ReadonlySet<string> = new Set(["stateOverrides", "blockOverrides", "txIndex"]);
 
 const known: ReadonlySet<string> = new Set([
@@ -42,7 +42,7 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 export type TracerLimit = Readonly<{
-  /** Max time limit for the node in ms, so that it stops tracing once the response is no longer awaited. */
+  /** Max time limit passed to the node, in ms, so that it stops tracing once no one is waiting for the response. */
   maxMs: number;
   /** Whether state and block overrides are allowed. */
   overrides: boolean;
@@ -50,10 +50,10 @@ export type TracerLimit = Readonly<{
 
 /**
  * Checks the tracer options at parameter `at` (specification, Limits: `callTracer` only). The node always receives `callTracer`, because
- * without a tracer nodes log every opcode, with that tracer's two switches, the time limit and the allowed overrides; other tracers in
- * `tracerConfig` and JavaScript are rejected. Options without effect on `callTracer` are accepted but not forwarded: `reexec` would let a
- * client make the node recompute state for minutes. Only short options are parsed; the parameters before them, and overrides, are forwarded
- * as the client wrote them.
+ * without a tracer nodes log every opcode. It also receives that tracer's two switches, the time limit and the allowed overrides; other
+ * tracers in `tracerConfig` and JavaScript are rejected. Options without effect on `callTracer` are accepted but not forwarded: `reexec`
+ * would let a client make the node recompute state for minutes. Only short options are parsed; the parameters before them, and overrides,
+ * are forwarded as the client wrote them.
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
   const values = splitElements(params);
@@ -63,7 +63,7 @@ export function checkTracerParams(params: string, at: number, limit: TracerLimit
   return checkOptions(values.slice(0, at), given === "null" ? "{}" : given, limit);
 }
 
-/** Checks tracer options that are the last parameter of an otherwise unknown method. They are required, and no earlier parameter may specify a tracer. */
+/** Checks tracer options in the last parameter of an otherwise unknown method. The options are required, and no earlier parameter may specify a tracer. */
 export function checkLastTracer(params: string, maxMs: number): CheckedParams {
   const values = parseParams(params);
   const before = values.slice(0, -1);
@@ -74,7 +74,7 @@ export function checkLastTracer(params: string, maxMs: number): CheckedParams {
     : checkOptions(splitElements(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
 }
 
-/** Whether a value contains, at any depth, a key that some node reads as a tracer; nodes differ in case sensitivity. */
+/** Whether a value contains, at any depth, a key that some node treats as a tracer; nodes differ in case sensitivity. */
 function namesTracer(value: unknown): boolean {
   const left = [value];
   while (left.length > 0) {
@@ -117,7 +117,7 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
 }
 
-/** Describes the first error in the options other than the tracer's own; undefined if there is none. */
+/** Describes the first error in the options, except the tracer's own; returns undefined if there is none. */
 function findWrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
   const unknown = findUnknownField(fields, known);
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
@@ -133,7 +133,7 @@ function findWrongOption(fields: ReadonlyMap<string, string>, mayOverride: boole
   return undefined;
 }
 
-/** Reads the switches of `callTracer`; undefined if there are any other fields. */
+/** Reads the switches of `callTracer`; returns undefined if there are any other fields. */
 function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undefined {
   const switches: Record<string, boolean> = {};
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
@@ -144,7 +144,7 @@ function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undef
   return switches;
 }
 
-/** Parses a duration as nodes do, in milliseconds; NaN if it is invalid, undefined if it is absent. */
+/** Parses a duration in the way nodes do and returns milliseconds: NaN if it is invalid, undefined if it is absent. */
 function readTimeout(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const [, digits, unit] = (typeof value === "string" ? /^(\d{1,6})(ms|s)$/.exec(value) : null) ?? [];

@@ -1,15 +1,15 @@
 import type { ResponseSource } from "../answers/answer-sink.ts";
 
-/** Headers of a response by name, in sending order; node:http and the fast path send the same. */
+/** Headers of a response, as name and value, in sending order. node:http and the fast path send the same headers. */
 export type ResponseHeaders = readonly (readonly [name: string, value: string])[];
 
-/** Name of the header with a response's origin. */
+/** Name of the header that carries a response's origin. */
 export const sourceHeader = "X-Gatehouse-Source";
 
-/** Name of the header with the age of the node's latest block, in whole seconds. */
+/** Name of the header that carries the age of the node's latest block, in whole seconds. */
 export const headAgeHeader = "X-Gatehouse-Head-Age";
 
-/** Builds the headers that follow a response's own while the node's latest block is older than `reportAfterMs`. */
+/** Builds the headers appended to a response's own while the node's latest block is older than `reportAfterMs`. */
 export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterMs: number): ResponseHeaders {
   if (blockAgeMs === undefined || blockAgeMs <= reportAfterMs) return [];
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
@@ -43,7 +43,7 @@ export function buildStreamHeaders(source: ResponseSource, lengthBytes: number |
   ];
 }
 
-/** Formats headers as lines, each with its line end. */
+/** Formats headers as lines, each with its line ending. */
 export function formatHeaderLines(headers: ResponseHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

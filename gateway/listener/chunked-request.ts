@@ -1,20 +1,20 @@
 import { readHeaderLines } from "./header-lines.ts";
 
-/** Max length of a chunk-size line that is parsed here, with its extensions and line end. */
+/** Max length of a chunk-size line that is parsed here, including its extensions and line ending. */
 const sizeLineBytes = 256;
-/** Max total bytes of the extensions of one body. */
+/** Max total size of the chunk extensions in one body, in bytes. */
 const extensionBytes = 8_192;
-/** Max length of a trailer section that is parsed here, with the empty line that ends it. */
+/** Max length of a trailer section that is parsed here, including the empty line that ends it. */
 const trailerBytes = 4_096;
 const token = "[\\w!#$%&'*+.^`|~-]+";
-/** A size, and extensions, which are ignored (RFC 9112, section 7.1.1). */
+/** A chunk size, and extensions, which are ignored (RFC 9112, section 7.1.1). */
 const sizeLine = new RegExp(`^[0-9a-fA-F]{1,8}(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)*\r\n$`);
 const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
 const carriageReturn = 0x0d;
 const newline = 0x0a;
 const headEnd = "\r\n\r\n";
 
-/** A chunked body as parsed so far: `partial`: more is to come; `odd`: not in a form that is parsed here; `wasteful`: see {@link isWasteful}. */
+/** A chunked body as parsed so far. `partial`: incomplete; `odd`: not in a form that is parsed here; `wasteful`: see {@link isWasteful}. */
 export type ChunkedReading =
   | Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>
   | Readonly<{ kind: "partial" }>
@@ -26,8 +26,8 @@ const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
 
 /**
- * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions are skipped, and trailers
- * dropped, if they are unambiguous. Called again with more bytes, it continues where it stopped.
+ * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions are skipped and trailers
+ * dropped, provided they are unambiguous. When called again with more bytes, continues where it stopped.
  */
 export class ChunkedRequest {
   readonly #startsAt: number;
@@ -73,7 +73,7 @@ export class ChunkedRequest {
     return isShort && sizeLineStart.test(bytes.toString("latin1", this.#at));
   }
 
-  /** Parses the end after the last chunk's line: an empty line, optionally preceded by trailers. */
+  /** Parses what follows the last chunk's line: an empty line, optionally preceded by trailers. */
   #readEnd(bytes: Buffer, startsAt: number): ChunkedReading {
     if (bytes.length < startsAt + 2) return partial;
     if (bytes[startsAt] === carriageReturn && bytes[startsAt + 1] === newline) return this.#whole(bytes, startsAt + 2);
@@ -81,12 +81,12 @@ export class ChunkedRequest {
     const end = section.indexOf(headEnd);
     if (end === -1) return section.length < trailerBytes ? partial : odd;
     const trailers = readHeaderLines(section.slice(0, end + headEnd.length), bytes.subarray(startsAt), 0);
-    // node:http decides on a trailer that would be meaningful in a head.
+    // A trailer that would be meaningful in a head is left to node:http.
     if (trailers === undefined || Object.values(trailers).some((value) => value !== undefined)) return odd;
     return this.#whole(bytes, startsAt + end + headEnd.length);
   }
 
-  /** Parses the sizes a second time, so that no state per chunk is retained for many small chunks. */
+  /** Parses the sizes a second time instead of keeping state for each of many small chunks. */
   #whole(bytes: Buffer, endsAt: number): ChunkedReading {
     const body = Buffer.allocUnsafeSlow(this.#length);
     let at = this.#startsAt;
@@ -101,14 +101,14 @@ export class ChunkedRequest {
   }
 }
 
-/** Number of chunks per body that may be of any size: a caller that writes a call token by token sends a few thousand. */
+/** Number of chunks per body that may be of any size: a client that writes a call token by token sends a few thousand. */
 export const freeChunks = 4_096;
 /** Min average bytes of the chunks beyond `freeChunks`. */
 export const leastBytes = 64;
 
 /**
- * Whether a body's chunks are so small that reading them costs far more than their bytes: each chunk costs node:http about a microsecond, a
- * byte of a body about a nanosecond.
+ * Whether a body's chunks are so small that parsing them costs far more than their bytes: node:http takes about a microsecond per chunk and
+ * about a nanosecond per byte.
  */
 export function isWasteful(chunks: number, bodyBytes: number): boolean {
   return chunks > freeChunks && bodyBytes < chunks * leastBytes;

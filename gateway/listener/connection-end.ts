@@ -4,11 +4,11 @@ import type { Socket } from "node:net";
 const closingMs = 1_000;
 
 /**
- * Closes both sides of a connection after the bytes written so far and an optional last response, a binary string. It closes both because a
- * client need not respond to a half-close with its own.
+ * Closes both sides of a connection after the bytes written so far and an optional last response, which is a binary string. Both sides are
+ * closed because a client need not respond to a half-close with one of its own.
  */
 export function endConnection(socket: Socket, answer: string | undefined): void {
-  // With nothing to wait for, it closes at once: ending this side first would be an extra system call for the same result.
+  // With nothing left to send, the connection is closed at once: ending this side first would be an extra system call for the same result.
   if (answer === undefined && socket.writableLength === 0) {
     socket.destroy();
     return;

@@ -9,33 +9,33 @@ import {
 } from "./answer-head.ts";
 import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
 
-/** Interim response for a client that waits for it before sending its body, as node:http writes it. */
+/** Interim response, in node:http's form, for a client that waits for it before sending its body. */
 export const goOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /** Properties that affect the head of every response. */
 export type FastResponseContext = Readonly<{
-  /** Lines of the leading headers, each with its line end. */
+  /** Lines of the leading headers, each with its line ending. */
   extraHeaders: string;
-  /** Whether the connection closes after the response, even if the listener does not stop. */
+  /** Whether the connection closes after the response, even if the listener is not stopping. */
   isLast: boolean;
-  /** Whether the client accepts chunked bodies; if not, closing the connection ends a body of unknown length. */
+  /** Whether the client accepts chunked bodies. If not, a body of unknown length ends when the connection closes. */
   mayChunk: boolean;
 }>;
 
-/** Response heads of the fast path: byte for byte the output of node:http for the same headers. */
+/** Response heads for the fast path, byte for byte as node:http would write them for the same headers. */
 export type FastResponseHeads = Readonly<{
   whole: (source: ResponseSource, lengthBytes: number, context: FastResponseContext) => string;
   refused: (retryAfterSeconds: number, lengthBytes: number, context: FastResponseContext) => string;
   stream: (source: ResponseSource, lengthBytes: number | undefined, context: FastResponseContext) => string;
-  /** A complete rejection, with its text; its headers differ from those of a call's response. */
+  /** A complete rejection, including its text; its headers differ from those of a response to a call. */
   refusal: (error: HttpError, context: FastResponseContext) => string;
-  /** The response to a health check, or to a browser's preflight. */
+  /** The response to a health check, or to a browser's preflight request. */
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
 
 /**
- * Sources of the other content of heads: the time in milliseconds since 1970, the headers that follow a response's own, and whether the
- * listener is about to stop, so that every connection closes after its response.
+ * Sources of the variable content of heads: the time in milliseconds since 1970, the headers appended to a response's own, and whether the
+ * listener is about to stop, in which case every connection closes after its response.
  */
 export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
@@ -43,13 +43,13 @@ export type FastResponseHeadsDependencies = Readonly<{
   isDraining: () => boolean;
 }>;
 
-/** Creates heads. `keepAliveMs` is also node:http's keep-alive timeout. Age and date are updated once a second. */
+/** Creates heads. `keepAliveMs` is node:http's keep-alive timeout, too. The head age and the date are updated once a second. */
 export function createFastResponseHeads(
   keepAliveMs: number,
   { wallClock, ageHeaders, isDraining }: FastResponseHeadsDependencies,
 ): FastResponseHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  /** Heads by source, for the extra headers and tail of the last response: most have no extra headers, and within a second all tails are the same. */
+  /** Heads by source, for the extra headers and tail of the last response: most responses have no extra headers, and within a second all tails are the same. */
   const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Start of the second for which the tails were built. */
   let madeSince = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ export function createFastResponseHeads(
     wholes.set(source, { extraHeaders, end, heads });
     return heads;
   };
-  /** Returns the head of a rejection up to the date; cached, because nearly all requests are for the same one. */
+  /** Returns the head of a rejection up to the date. The last one is cached, because nearly all rejections are the same. */
   const refusalStart = (error: HttpError) => {
     if (refused.status !== error.status || refused.text !== error.text) {
       const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;

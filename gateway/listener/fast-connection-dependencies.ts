@@ -8,7 +8,7 @@ import type { FastResponseHeads } from "./fast-answer.ts";
 import type { FastRequestRules } from "./fast-requests.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
 
-/** Timeouts of a fast connection, in ms; `requestTimeoutMs` covers a whole request. */
+/** Timeouts of a fast connection, in ms; `requestTimeoutMs` applies to a whole request. */
 export type FastConnectionWaits = Readonly<{
   idleTimeoutMs: number;
   requestTimeoutMs: number;
@@ -20,17 +20,17 @@ export type FastConnectionDependencies = FastRequestRules &
     heads: FastResponseHeads;
     outbox: Outbox;
     memory: MemoryBudget;
-    /** Returns the address that a client's memory is counted for. */
+    /** Returns the address against which a client's memory is counted. */
     addressOf: (peer: PeerInfo) => string;
     identify: Identify;
     handle: MessageHandler;
     turns: SharedTurns;
     isDraining: () => boolean;
     waits: FastConnectionWaits;
-    /** Milliseconds of a clock that advances right before `expire` is called. */
+    /** Returns the milliseconds of a clock that advances right before `expire` is called. */
     clock: () => number;
-    /** Passes the connection, with its unanswered bytes, to node:http permanently. */
+    /** Passes the connection permanently to node:http, with its unanswered bytes. */
     handOver: (socket: Socket, unread: Buffer) => void;
-    /** Called once, when the connection is closed or passed to node:http. */
+    /** Called once, when the connection closes or is passed to node:http. */
     closed: () => void;
   }>;

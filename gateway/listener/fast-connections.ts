@@ -29,13 +29,13 @@ export type FastPathDependencies = Readonly<{
   ageHeaders: () => ResponseHeaders;
   corsHeaders: (origin: string) => ResponseHeaders | undefined;
   isDraining: () => boolean;
-  /** The listener's connections, including those of the fast path. */
+  /** The listener's connections, including those on the fast path. */
   connections: ListenerConnections;
 }>;
 
 /**
- * Installs the fast path in front of a node:http server: it gets every new connection first and passes on those it can't serve. Call it
- * before the server listens. Disposal stops its timeout checks, but does not close its connections.
+ * Installs the fast path in front of a node:http server: the fast path gets every new connection first and passes on those it can't serve.
+ * Call this before the server listens. Disposal stops the timeout checks but does not close connections.
  */
 export function serveFastConnections(
   server: Server,

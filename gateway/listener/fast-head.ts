@@ -3,7 +3,7 @@ import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
 import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";
 
-/** Framing of a request's body, which determines its end (RFC 9112, section 6). */
+/** Framing of a request's body, which determines where the body ends (RFC 9112, section 6). */
 export type BodyFraming = Readonly<{ kind: "length"; bytes: number } | { kind: "chunked" }>;
 
 /** Request methods that the fast path serves. */
@@ -20,20 +20,20 @@ export type FastHead = Readonly<{
   traceContext: TraceContext | undefined;
   requestId: string | undefined;
   origin: string | undefined;
-  /** Host of an absolute target, or else of the header, which may be absent in HTTP/1.0. */
+  /** Host from an absolute target or, failing that, from the header, which may be absent in HTTP/1.0. */
   host: string | undefined;
-  /** Whether the client waits for 100 Continue before it sends the body (RFC 9110, section 10.1.1). */
+  /** Whether the client waits for 100 Continue before sending the body (RFC 9110, section 10.1.1). */
   isAwaited: boolean;
   /** Whether the connection closes after the response (RFC 9112, section 9.3). */
   isLast: boolean;
 }>;
 
-/** HTTP version of a request: a response to HTTP/1.0 must not be chunked, and its connections stay open only on request. */
+/** HTTP version of a request. A response to HTTP/1.0 must not be chunked, and an HTTP/1.0 connection stays open only if the client requests it. */
 export type HttpVersion = "1.0" | "1.1";
 
 type RequestLine = Readonly<{ method: FastMethod; version: HttpVersion; targetHost: string | undefined }>;
 
-/** Connection options that leave an HTTP/1.1 connection open: all but one. An offered upgrade is ignored (RFC 9110, section 7.8). */
+/** Connection options that leave an HTTP/1.1 connection open: all but one (`close`). An offered upgrade is ignored (RFC 9110, section 7.8). */
 const keptConnection = /^[\w!#$%&'*+.^`|~-]+(?: ?, ?[\w!#$%&'*+.^`|~-]+)*$/;
 const closed = /(?:^|[ ,])close(?:$|[ ,])/i;
 
@@ -44,7 +44,7 @@ const requestLines: ReadonlyMap<string, RequestLine> = new Map(
     versions.map((version) => [`${method} / HTTP/${version}\r\n`, { method, version, targetHost: undefined }] as const),
   ),
 );
-/** The same with a query, which is ignored (some clients put a name or a key in it), or with an absolute target. */
+/** The same request line with a query, which is ignored (some clients put a name or a key in it), or with an absolute target. */
 const query = String.raw`\?[\w.~!$&'()*+,;=:@%/?-]*`;
 const otherLine = new RegExp(
   String.raw`^(?<method>POST|GET|HEAD|OPTIONS) (?:(?<host>https?://[\w.-]+(?::\d{1,5})?)(?:/(?:${query})?)?|/${query}) HTTP/(?<version>1\.[01])\r\n$`,
@@ -58,7 +58,7 @@ export const fastHeadBytes = 16_384;
 
 const length = /^(?:0|[1-9]\d{0,8})$/;
 
-/** Whether the first bytes of a request may start one for the fast path. */
+/** Whether these first bytes could start a request that the fast path serves. */
 export function mayBeFast(start: string): boolean {
   for (const line of requestLines.keys()) if (line.startsWith(start) || start.startsWith(line)) return true;
   return otherStart.test(start);
@@ -66,8 +66,9 @@ export function mayBeFast(start: string): boolean {
 
 /**
  * Parses the head of a well-formed request to `/`, with any query: a POST of JSON with exactly one framing, or a GET, HEAD or OPTIONS
- * without a body. Headers without meaning to the gateway are skipped, whatever they contain. Undefined for every other head: another path
- * or type, a WebSocket upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line; `bytes` start with the same head.
+ * without a body. Headers that mean nothing to the gateway are skipped, whatever they contain. Returns undefined for every other head:
+ * another path or type, a WebSocket upgrade, folded lines, both framings (RFC 9112). `head` ends with the empty line; `bytes` starts with
+ * the same head.
  */
 export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): FastHead | undefined {
   const firstEnd = head.indexOf("\r\n") + 2;
@@ -80,7 +81,7 @@ export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): F
   const framing = readFraming(headers, version);
   if (framing === undefined || isKept === undefined || (host === undefined && version === "1.1")) return undefined;
   if (expect !== undefined && !(version === "1.1" && isKept && isContinued(expect, framing))) return undefined;
-  // A request without a body gets no 100 Continue, and node:http closes some of those connections.
+  // A request without a body gets no 100 Continue, and node:http closes some such connections.
   if (method === "POST" ? !isJsonRpcType(headers["content-type"]) : !isEmpty(framing) || expect !== undefined)
     return undefined;
   return {
@@ -133,12 +134,15 @@ function readFraming(
     const bytes = lengthText ?? "0";
     return length.test(bytes) ? { kind: "length", bytes: Number(bytes) } : undefined;
   }
-  // HTTP/1.1 introduced chunks.
+  // Chunked framing was introduced in HTTP/1.1.
   const isChunked = version === "1.1" && lengthText === undefined && encoding.toLowerCase() === "chunked";
   return isChunked ? { kind: "chunked" } : undefined;
 }
 
-/** Whether this path sends the client 100 Continue. A chunked body may still end up at node:http, which would send it again. */
+/**
+ * Whether the fast path sends the client 100 Continue. It does not for a chunked body: such a request may still end up at node:http, which
+ * would send it again.
+ */
 function isContinued(expect: string, framing: BodyFraming): boolean {
   return expect.toLowerCase() === "100-continue" && framing.kind === "length";
 }

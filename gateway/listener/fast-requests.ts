@@ -9,20 +9,20 @@ import type { RequestInfo } from "../callers/request-facts.ts";
 export type FastRequestRules = Readonly<{
   bodyBytes: () => number;
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether a body of this length is accepted; if not, node:http rejects it by its head. */
+  /** Whether a body of this length is accepted; if not, node:http rejects the request by its head. */
   mayCome: (facts: RequestInfo, lengthBytes: number) => boolean;
   /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
   corsHeaders: (origin: string) => ResponseHeaders | undefined;
   keepHead: KeepMessageHead;
 }>;
 
-/** A request's facts before its body, and the inputs of its response head. */
+/** Facts about a request that are known before its body, and the inputs for its response head. */
 type FastOrigin = Readonly<{ method: FastMethod; facts: RequestInfo; answer: FastResponseContext }>;
 
-/** A complete request; `endsAt` is the offset after its own bytes. */
+/** A complete request; `endsAt` is the offset after the request's last byte. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
 
-/** A request as parsed so far: `partial`: more is to come; `odd`: node:http serves it; `wasteful`: its chunks are too small. */
+/** A request as parsed so far. `partial`: incomplete; `odd`: to be served by node:http; `wasteful`: its chunks are too small. */
 export type FastReading =
   | FastRequest
   | Readonly<{ kind: "partial" }>
@@ -31,18 +31,18 @@ export type FastReading =
 
 /** Parses the requests of one connection, one after another. */
 export type FastRequests = Readonly<{
-  /** Parses the request at the start of these bytes: pass the same bytes as in the last call, or more, until it is complete and consumed. */
+  /** Parses the request at the start of these bytes. Until the request is complete and consumed, pass the same bytes as in the last call, or more. */
   next: (bytes: Buffer) => FastReading;
-  /** Marks the complete request as consumed: the next bytes start another one. */
+  /** Marks the complete request as consumed: the next bytes start another request. */
   consumed: () => void;
-  /** Returns the facts of the current request, or else of the last one; undefined before the first head. */
+  /** Returns the facts about the current request, or about the last one if there is none; undefined before the first head. */
   facts: () => RequestInfo | undefined;
 }>;
 
 /** A request with a parsed head and an incomplete body. */
 type Begun = FastOrigin & Readonly<{ body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Number of consecutive unknown heads after which only one in `keptOf` is cached. */
+/** Number of consecutive unknown heads after which only one in every `keptOf` is cached. */
 const unknownHeadsMax = 16;
 const keptOf = 256;
 
@@ -52,12 +52,12 @@ const newline = 0x0a;
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
 
-/** Creates the reader of a connection from this address; `awaited` is called when a client waits for 100 Continue. */
+/** Creates the request parser for a connection from this address; `awaited` is called when a client waits for 100 Continue. */
 export function readFastRequests(
   remoteAddress: string,
   rules: FastRequestRules & Readonly<{ awaited: () => void }>,
 ): FastRequests {
-  /** The last head and its parsed content: a client repeats the same head. */
+  /** The last head and its parsed content: a client usually repeats the same head. */
   let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
   let searchedTo = 0;
@@ -81,7 +81,7 @@ export function readFastRequests(
     const head = readFastHead(text, bytes);
     const origin = head === undefined ? undefined : buildOrigin(head, remoteAddress, rules);
     if (head === undefined || origin === undefined) return odd;
-    // Behind a proxy every head has its own ids: caching it would be useless.
+    // Behind a proxy, every head may contain its own ids, which makes caching useless.
     unknownHeads += 1;
     const isKept = !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % keptOf === 0);
     known = { ...origin, head: isKept ? rules.keepHead(text) : undefined };
@@ -110,14 +110,14 @@ export function readFastRequests(
       if (read.kind !== "partial") searchedTo = 0;
       if (read.kind !== "whole") return read;
       const { method, facts, answer } = request;
-      // node:http decides on bytes that follow a last request.
+      // Bytes that follow a last request are left to node:http.
       if (answer.isLast && bytes.length > read.endsAt) return odd;
       return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
     },
   };
 }
 
-/** Whether these bytes contain only line ends, which some clients send after a body (RFC 9112, section 2.2). */
+/** Whether these bytes contain only line endings, which some clients send after a body (RFC 9112, section 2.2). */
 export function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === newline || byte === carriageReturn);
 }

@@ -13,7 +13,7 @@ export type FastSinkDependencies = Readonly<{
   backlog: ClientBacklog;
   /** Context of the current request. */
   context: () => FastResponseContext;
-  /** Called when a response is completely written; `isLast` is whether the connection closes after it. */
+  /** Called when a response is completely written; `isLast` says whether the connection closes after it. */
   finish: (isLast: boolean) => void;
 }>;
 
@@ -46,7 +46,7 @@ export function createFastSink(
         outbox.flush();
         const whole = joinAnswer(outbox.scratch.acquire(head.length + body.length), head, body);
         backlog.write(whole);
-        // Bytes that the client has not yet accepted stay in this memory.
+        // Bytes that the client has not accepted yet stay in this buffer.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
       }
       finish(given.isLast);

@@ -16,8 +16,8 @@ export function computeSweepIntervalMs({
 }
 
 /**
- * A connection's wait for its client. Its clock advances only with each sweep, so a wait may be measured up to one interval too long;
- * timeouts are extended by that interval, so that none expires early.
+ * Tracks how long a connection has been waiting for its client. Its clock advances only with each sweep, so a wait may be measured up to
+ * one interval too long; timeouts are extended by that interval, so that none expires early.
  */
 export class FastWait {
   readonly #waits: FastConnectionWaits;
@@ -50,14 +50,14 @@ export class FastWait {
     this.#begunAt ??= this.#clock();
   }
 
-  /** Records that a request is complete, or is read elsewhere. */
+  /** Records that a request is complete, or is being read elsewhere. */
   noteWhole(): void {
     this.#begunAt = undefined;
     this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;
   }
 
-  /** Returns which wait of the connection has timed out; undefined if none has. */
+  /** Returns which of the connection's waits has timed out; undefined if none has. */
   over(now: number): "request" | "anything" | undefined {
     const slackMs = computeSweepIntervalMs(this.#waits);
     if (this.#begunAt !== undefined) {

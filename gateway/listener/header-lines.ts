@@ -23,13 +23,16 @@ const meaningful = [
 /** Name of a header that the gateway interprets. */
 export type MeaningfulHeader = (typeof meaningful)[number];
 
-/** The meaningful headers of a head; a list spread over several lines is joined. */
+/** The meaningful headers in a head; a list that spans several lines is joined. */
 export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
 
-/** Lists that proxies append lines to, joined as in node:http. node:http decides on any other repeated header. */
+/** Lists to which proxies append lines; these are joined as in node:http. Any other repeated header is left to node:http. */
 const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
 
-/** Values of a head without any of them. All value objects have one shape, whatever headers a client sends in whatever order, which makes access fast. */
+/**
+ * Values for a head without any meaningful header. All value objects have the same shape, whatever headers a client sends and in whatever
+ * order, which makes access fast.
+ */
 const noValues: HeaderValues = {
   authorization: undefined,
   connection: undefined,
@@ -50,7 +53,7 @@ const noValues: HeaderValues = {
 
 type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
 
-/** The names by length: few headers share length and first letter with a meaningful one. */
+/** Header names by length: few headers share both their length and first letter with a meaningful one. */
 const byLength: readonly (readonly KnownName[])[] = Array.from({ length: 18 }, (_, length) =>
   meaningful.filter((name) => name.length === length).map((name) => ({ name, bytes: toBytes(name) })),
 );
@@ -63,7 +66,7 @@ const space = 0x20;
 const colon = 0x3a;
 const lowerCaseBit = 0x20;
 
-/** Bits of the parts that may contain a character: a name (RFC 9110, section 5.6.2), any value (section 5.5), a value that is parsed. */
+/** Bits that mark where a character may occur: in a name (RFC 9110, section 5.6.2), in any value (section 5.5), in a value that is parsed. */
 const ofName = 1;
 const ofValue = 2;
 const ofPlain = 4;
@@ -74,9 +77,9 @@ const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
 });
 
 /**
- * Parses the header lines of a head from `firstAt` to the empty line that ends it, in a single scan. Undefined if a line is not well-formed
- * (RFC 9112, section 5), if a meaningful one is repeated or in an unusual form, or if there are more lines than any real client sends.
- * `bytes` start with the same head: scanning them is faster than scanning a string.
+ * Parses the header lines of a head from `firstAt` to the empty line that ends it, in a single scan. Returns undefined if a line is not
+ * well-formed (RFC 9112, section 5), if a meaningful header is repeated or has an unusual form, or if there are more lines than any real
+ * client sends. `bytes` starts with the same head: scanning bytes is faster than scanning a string.
  */
 export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number): HeaderValues | undefined {
   const values = { ...noValues };
@@ -135,8 +138,8 @@ function getKind(bytes: Uint8Array, at: number): number {
 export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
 
 /**
- * Parses a request's target in origin-form or absolute-form; the latter's authority overrides Host (RFC 9112, section 3.2). Undefined if
- * the request has more than one Host header and must be rejected: two parsers could pick different ones.
+ * Parses a request's target in origin-form or absolute-form; the authority in the latter overrides Host (RFC 9112, section 3.2). Returns
+ * undefined if the request has more than one Host header and must be rejected: two parsers could pick different ones.
  */
 export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
   if (rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1)

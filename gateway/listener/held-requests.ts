@@ -2,10 +2,10 @@ import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { smallBytes as atOnceBytes } from "../calls/large-message.ts";
 import { ReceivedBytes } from "../wire/received-bytes.ts";
 
-/** Size from which the bytes of an unfinished request are counted: those of most requests never wait. */
+/** Size from which the bytes of an incomplete request are counted: most requests never have to wait. */
 const smallBytes = 16_384;
 
-/** Received but unanswered bytes of a connection, counted in its memory. */
+/** Received but unanswered bytes on a connection, counted in the connection's memory. */
 export class HeldRequests extends ReceivedBytes {
   readonly #memory: ClientBytes;
   #counted = 0;
@@ -16,8 +16,8 @@ export class HeldRequests extends ReceivedBytes {
   }
 
   /**
-   * Appends a piece whose memory is reused after its read. A message that is not small is copied, because processing it may take longer;
-   * `own` must copy whatever else remains after the read.
+   * Appends a piece whose buffer is reused after its read. A message that is not small is copied, because processing it may take longer; if
+   * anything else remains after the read, `own` must copy it.
    */
   borrow(piece: Buffer): void {
     this.append(piece);

@@ -10,12 +10,12 @@ export type HttpConnectionsDependencies = Readonly<{
   addressOf: (peer: PeerInfo) => string;
 }>;
 
-/** Memory of node:http's connections, each monitored for how fast its client reads responses. */
+/** Memory of the connections that node:http serves; each connection is monitored for how fast its client reads responses. */
 export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
 
 type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
 
-/** Creates the connections' memories, each retained from its connection's first request until it closes. */
+/** Creates the memory of each connection on its first request and retains it until the connection closes. */
 export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerInfo): Known => {

@@ -4,10 +4,10 @@ import type { RejectedIdentity } from "../callers/caller.ts";
 import type { ResponseHeaders } from "./answer-head.ts";
 import { freeChunks, leastBytes } from "./chunked-request.ts";
 
-/** Rejection of an HTTP request or an upgrade before there is a JSON-RPC response: in plain text, with its own headers. */
+/** Rejection of an HTTP request or an upgrade, sent as plain text with its own headers, before there is a JSON-RPC response. */
 export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders }>;
 
-/** Constant rejections. Status codes are RFC 9110's. */
+/** Constant rejections. Status codes are from RFC 9110. */
 export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
   wastefulChunks: {
@@ -30,24 +30,24 @@ export const httpErrors = {
   goingAway: { status: 503, text: "going away", headers: [] },
 } as const satisfies Record<string, HttpError>;
 
-/** Builds the rejection of a caller whose credential is missing, invalid, or can't be checked now; in the last case `retryAfterSeconds` is set. */
+/** Builds the rejection for a caller whose credential is missing, invalid, or can't be checked now; in the last case, `retryAfterSeconds` is set. */
 export function rejectCredential({ message, retryAfterSeconds }: RejectedIdentity): HttpError {
   return retryAfterSeconds === undefined
     ? { status: 401, text: message, headers: [["WWW-Authenticate", "Bearer"]] }
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
-/** Builds the rejection of a peer whose address is not allowed; `setting` is the setting that lists the allowed ones. */
+/** Builds the rejection for a peer whose address is not allowed; `setting` is the setting that lists the allowed addresses. */
 export function addressNotAdmitted(setting: string): HttpError {
   return { status: 403, text: `this address may not call here; ${setting} names those that may`, headers: [] };
 }
 
-/** Builds the rejection of a body that is longer than `limitBytes`. */
+/** Builds the rejection for a body that is longer than `limitBytes`. */
 export function bodyTooLarge(limitBytes: number): HttpError {
   return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
 }
 
-/** Builds the rejection of a caller that already has `limit` WebSockets. */
+/** Builds the rejection for a caller that already has `limit` WebSockets. */
 export function tooManyWebSockets(limit: number): HttpError {
   return { status: 429, text: `more than ${limit} WebSockets; close one first`, headers: [] };
 }
@@ -57,12 +57,12 @@ export function formatStatus({ status }: Pick<HttpError, "status">): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** Formats the body: the text as one line. */
+/** Formats the body: the text on one line. */
 export function formatBody({ text }: HttpError): string {
   return `${text}\n`;
 }
 
-/** Builds the headers of the rejection and of its body. */
+/** Builds the headers for a rejection and its body. */
 export function buildHeaders(error: HttpError): ResponseHeaders {
   return [
     ["Content-Type", "text/plain; charset=utf-8"],
@@ -71,7 +71,7 @@ export function buildHeaders(error: HttpError): ResponseHeaders {
   ];
 }
 
-/** Formats the complete rejection for a raw socket, which closes after it. */
+/** Formats the complete rejection for a raw socket, which is closed after it. */
 export function formatRawRejection(error: HttpError): string {
   const headers = error.headers.map(([name, value]) => `${name}: ${value}`);
   return formatRejection(formatStatus(error), error.text, headers);

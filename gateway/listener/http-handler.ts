@@ -25,27 +25,28 @@ export type HttpHandlerDependencies = Readonly<{
   connections: HttpConnections;
   bodies: BodyAdmission;
   refusedBodies: RejectedBodies;
-  /** Returns the address that a client's bytes are counted for. */
+  /** Returns the address against which a client's bytes are counted. */
   addressOf: (peer: PeerInfo) => string;
   /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
   corsHeaders: (origin: string) => ResponseHeaders | undefined;
-  /** Headers that follow a response's own. */
+  /** Returns the headers appended to a response's own. */
   ageHeaders: () => ResponseHeaders;
   /** Whether a Host header matches this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether the connection closes after the response, whatever the client requests; this may become true before the response arrives. */
+  /** Whether the connection closes after the response, whatever the client requests. May become true before the response arrives. */
   isLast: (request: IncomingMessage) => boolean;
-  /** Called for each request. */
+  /** Called for each request that takes this slow path. */
   tookSlowPath: () => void;
 }>;
 
 /**
- * Serves an HTTP request like geth's JSON-RPC server: a POST with a JSON type is a message, an empty GET a health check, OPTIONS a
- * browser's preflight; 404 off the root path, and 405, 413 and 415 as appropriate. Every JSON-RPC outcome has status 200.
+ * Serves HTTP requests like geth's JSON-RPC server: a POST with a JSON type is a message, an empty GET is a health check, and OPTIONS is a
+ * browser's preflight request. Responds with 404 outside the root path, and with 405, 413 and 415 as appropriate. Every JSON-RPC outcome
+ * has status 200.
  */
 export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
-    // "close" follows, where the response in progress is cancelled.
+    // A "close" event follows, which cancels the response in progress.
     request.on("error", () => response.destroy());
     dependencies.tookSlowPath();
     const { headers, method } = request;
@@ -72,7 +73,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
   };
 }
 
-/** A request with a call in its body: the facts of its head, and the inputs of its response. */
+/** A request with a call in its body: the facts from its head, and the inputs for its response. */
 type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; dependencies: HttpHandlerDependencies }>;
 
 function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RejectedRest {
@@ -84,7 +85,10 @@ function answerEmpty(response: ServerResponse, cors: ResponseHeaders): void {
   response.end();
 }
 
-/** Rejects a body that is too long, not allowed for its sender, or too expensive for its caller, before any of it is read. Returns whether it was rejected. */
+/**
+ * Rejects a body that is too long, not allowed for its sender, or too expensive for its caller, before reading any of it. Returns whether
+ * the body was rejected.
+ */
 function refuseByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
   const { facts, cors, dependencies } = exchange;
   const { policy, identify, bodies } = dependencies;
@@ -95,7 +99,7 @@ function refuseByHead(request: IncomingMessage, response: ServerResponse, exchan
     return true;
   }
   const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
-  // A token that requires an asynchronous check is checked once the body is complete.
+  // A token that requires an asynchronous check is checked after the body is complete.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
     rejectBody(request, response, rejectCredential(identity), buildRest(exchange));
@@ -120,7 +124,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
     parts += 1;
     if (isWasteful(parts, received.length)) {
       letGo();
-      // The rest is not read: reading is the expensive part.
+      // The rest is not read: reading is what is expensive here.
       refuse(request, response, httpErrors.wastefulChunks);
       return;
     }

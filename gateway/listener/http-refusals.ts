@@ -17,12 +17,12 @@ function writeHead(request: IncomingMessage, response: ServerResponse, error: Ht
   response.writeHead(error.status, headers.flat());
 }
 
-/** Rejects an upgrade. The connection has no other timeout: node:http has released it. */
+/** Rejects an upgrade. The connection has no other timeout: node:http no longer manages it. */
 export function rejectUpgrade({ socket }: IncomingMessage, error: HttpError): void {
   rejectConnection(socket, formatRawRejection(error));
 }
 
-/** Reader of the rest of a rejected body, and the address that it is counted for. */
+/** Reader for the rest of a rejected body, and the address against which the body is counted. */
 export type RejectedRest = Readonly<{ refusedBodies: RejectedBodies; address: string }>;
 
 /** Rejects a request whose body is incomplete. */
@@ -37,7 +37,7 @@ export function rejectBody(
   refusedBodies.discard({ request, response }, address);
 }
 
-/** Rejects a request whose caller can't pay for its body, with the response of a limit rejection. */
+/** Rejects a request whose caller can't pay for its body, with the same response as for a rate limit. */
 export function rejectDebtor(
   request: IncomingMessage,
   response: ServerResponse,

@@ -5,10 +5,10 @@ import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { buildRejectedHeaders, buildStreamHeaders, buildWholeHeaders, type ResponseHeaders } from "./answer-head.ts";
 
-/** Headers before and after a response's own, and whether the connection closes after it, which may become true before the response arrives. */
+/** Headers before and after a response's own, and whether the connection closes after the response, which may become true before the response arrives. */
 export type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;
 
-/** Max length of a response that is written in one call with its end; a longer one may have to wait for its reader. */
+/** Max length of a response that is written and ended in one call; a longer response may have to wait for its reader. */
 const smallBytes = 8_192;
 
 const corks = createCorks();
@@ -18,7 +18,7 @@ const writtenAtOnce = 16;
 
 const scratch = new ScratchBuffers(writtenAtOnce);
 
-/** Creates a sink that writes a response to node:http, through the backlog of that response. */
+/** Creates a sink that writes a response via node:http, through that response's backlog. */
 export function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
@@ -44,7 +44,7 @@ export function createHttpSink(
     bytes: (body, source) => {
       head(200, buildWholeHeaders(source, body.length));
       if (body.length <= smallBytes) {
-        // A string is written together with its head in a single write.
+        // A string is sent together with its head in a single write.
         response.end(body.toString("latin1"), "latin1");
         return;
       }

@@ -31,19 +31,19 @@ import { createHttpHandler } from "./http-handler.ts";
 import { RejectedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
-/** Address of a listener, and limits of its open connections. */
+/** Address of a listener, and limits on its open connections. */
 export type ListenerOptions = Readonly<{
   host: string;
   port: number;
-  /** Setting that specifies the port, for the error message if it is taken. */
+  /** Setting that specifies the port, for the error message if the port is in use. */
   setting: string;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
   slowReaderTimeoutMs: number;
   fastPath: boolean;
-  /** Peers that may connect; if absent, all may. */
+  /** Peers that may connect; if absent, all peers may. */
   peers?: AdmittedPeers;
-  /** Recognises proxies whose connections start with a PROXY protocol header; absent: there are none. */
+  /** Recognises proxies whose connections start with a PROXY protocol header. If absent, there are none. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   webSocket: WebSocketClientsOptions;
 }>;
@@ -55,38 +55,38 @@ export type ListenerDependencies = Readonly<{
   turns: SharedTurns;
   hub: SubscriptionHub;
   memory: MemoryBudget;
-  /** Returns the address that a client's memory is counted for. */
+  /** Returns the address against which a client's memory is counted. */
   addressOf: (peer: PeerInfo) => string;
   corsHeaders: (origin: string) => ResponseHeaders | undefined;
   isAllowedHost: (host: string | undefined) => boolean;
-  /** Headers that follow a response's own. */
+  /** Returns the headers appended to a response's own. */
   ageHeaders: () => ResponseHeaders;
   /** The listener's share of the process's connections. */
   connections: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections many callers share; absent: there are no proxies, and connections are not limited by address. */
+  /** Whether a peer is a proxy, whose connections are shared by many callers. If absent, there are no proxies, and connections are not limited by address. */
   isProxy?: (remoteAddress: string) => boolean;
   dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
   limited: Meter["limited"];
-  /** Called for each request that node:http reads. */
+  /** Called for each request that node:http serves. */
   tookSlowPath: () => void;
   bodies: BodyAdmission;
-  /** Waits while clients are told to close their connections. */
+  /** Waits while clients are asked to close their connections. */
   pause: Pause;
 }>;
 
-/** A running listener. Disposal lets in-flight calls finish and closes WebSockets with 1001. */
+/** A running listener. Disposal lets in-flight calls finish and closes WebSockets with code 1001. */
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
-/** Time in which clients are told to close their open connections before idle ones are closed. */
+/** How long clients are asked to close their open connections before idle ones are closed. */
 const drainMs = 500;
-/** Time in which WebSocket clients may respond to the close. */
+/** How long WebSocket clients may take to respond to the close frame. */
 const closeGraceMs = 1_000;
 
 /**
  * Starts a listener for JSON-RPC over HTTP and WebSocket on one port.
  *
- * @throws {StartupError} when the port is taken or the address is not local to this machine.
+ * @throws {StartupError} when the port is in use or the address is not local to this machine.
  */
 export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
   const { connections } = dependencies;
@@ -114,11 +114,11 @@ export async function startListener(options: ListenerOptions, dependencies: List
     },
     (request, response) => answer(request, response),
   );
-  // No client gets 100 Continue for a body that is rejected by its head.
+  // A client gets no 100 Continue for a body that is rejected by its head.
   server.on("checkContinue", (request, response) => answer(request, response, { isAwaited: true }));
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // "close" follows, and the owner of the WebSocket handles it.
+    // A "close" event follows, which the owner of the WebSocket handles.
     socket.on("error", () => socket.destroy());
     const { headers } = request;
     const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
@@ -158,7 +158,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
   };
 }
 
-/** Dependencies that a drain closes, and the flag that marks its start. */
+/** What a drain closes, and the flag that marks its start. */
 type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
   Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
 
@@ -177,7 +177,7 @@ async function runDrain(listening: HttpListener, { draining, clients, connection
   clearTimeout(late);
 }
 
-/** Whether the connection also carries other callers' requests, which would stay off the fast path because of the current one. */
+/** Whether the connection also carries other callers' requests: these would stay off the fast path because of the current request. */
 function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependencies): boolean {
   return isProxy?.(remoteAddress) === true;
 }
@@ -185,13 +185,13 @@ function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependenc
 /** Peers that may call a listener. */
 type AdmittedPeers = Readonly<{
   mayCall: (address: string) => boolean;
-  /** Setting that lists them, for the rejection. */
+  /** Setting that lists these peers, for the rejection message. */
   setting: string;
 }>;
 
 /**
  * Adds an address check in front of a server's connections: a peer whose address is not allowed gets a 403, and its data is not read. Call
- * it last, right before the server listens.
+ * this last, right before the server listens.
  */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   const refusal = formatRawRejection(addressNotAdmitted(setting));

@@ -31,7 +31,7 @@ import type { PeerInfo } from "../callers/request-facts.ts";
 import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type ResponseHeaders } from "./answer-head.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-/** Dependencies that the gateway's listeners share. */
+/** Dependencies shared by the gateway's listeners. */
 export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
@@ -39,7 +39,7 @@ export type ListenersDependencies = Readonly<{
   hub: SubscriptionHub;
   memory: MemoryBudget;
   connections: ConnectionBudget;
-  /** Age of the node's latest block; undefined while unknown. */
+  /** Returns the age of the node's latest block; undefined while unknown. */
   blockAgeMs: () => number | undefined;
   metrics: Registry;
   limited: Meter["limited"];
@@ -55,9 +55,9 @@ export type Listeners = AsyncDisposable &
   Readonly<{ urls: Readonly<Record<string, string>>; webSockets: () => number; subscriptions: () => number }>;
 
 /**
- * Starts the enabled ones of the public, private and internal listeners.
+ * Starts those of the public, private and internal listeners that are enabled.
  *
- * @throws {StartupError} when one can't listen; those already started are closed again.
+ * @throws {StartupError} when a listener can't listen; those already started are closed again.
  */
 export async function startListeners(
   settings: GatewaySettings,
@@ -82,7 +82,7 @@ export async function startListeners(
         setting: settingNames.variable(`${name}.port`),
         webSocket:
           name === "private" ? { ...settings.webSocket, recheckMs: settings.callers.recheckMs } : settings.webSocket,
-        // The internal listener has no proxy in front of it.
+        // The internal listener never has a proxy in front of it.
         ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
         ...(isInternal
           ? {
@@ -98,7 +98,7 @@ export async function startListeners(
         identify,
         addressOf: createPeerAddress(isInternal ? direct : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
-        // The operator's own programs have no limit per address.
+        // The operator's own programs are not limited by address.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
         dropped,
         tookSlowPath: () => tookSlowPath(name),
@@ -137,12 +137,12 @@ function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddres
   return { verifications, addressOf: createPeerAddress(client) };
 }
 
-/** Creates the check of whether a Host header is allowed; without names, all are. */
+/** Creates the check for whether a Host header is allowed; if no names are configured, all are. */
 function createHostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   return names.length === 0 ? () => true : createNamedHostCheck(names);
 }
 
-/** Lists the origins whose pages are allowed. A listener on loopback serves this machine's programs, which does not include pages in its browser. */
+/** Lists the origins whose pages are allowed. A loopback listener serves this machine's programs, but not pages in a browser on it. */
 function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }
@@ -163,8 +163,8 @@ function watchApiKeys(
 }
 
 /**
- * Creates the function that builds the headers for a browser page of an origin. It returns undefined if the origin is not allowed (WHATWG
- * Fetch, CORS protocol).
+ * Creates the function that builds the headers for a browser page of an origin. The function returns undefined if the origin is not allowed
+ * (WHATWG Fetch, CORS protocol).
  */
 function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => ResponseHeaders | undefined {
   return (origin) => {
@@ -180,7 +180,10 @@ function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) 
   };
 }
 
-/** Creates the function that returns the key that a client's memory is counted by: its address as trusted proxies report it, for IPv6 its /64. */
+/**
+ * Creates the function that returns the key under which a client's memory is counted: the client's address as trusted proxies report it;
+ * for IPv6, the /64 of that address.
+ */
 export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

@@ -3,22 +3,22 @@ import { CallerRounds } from "../wire/caller-rounds.ts";
 
 /** Interval between two ticks, each of which reads more of some rejected bodies. */
 const tickMs = 10;
-/** Max total bytes read per tick: 16 MiB a second. Reading a MiB takes the thread about a millisecond, and the garbage collector as long. */
+/** Max total bytes read per tick: 16 MiB per second. Reading a MiB takes the thread about a millisecond, and the garbage collector about as long. */
 const tickBytes = 163_840;
-/** Bytes read from one body per round: as many as one read returns. */
+/** Bytes read from one body per round: as many as a single read returns. */
 const turnBytes = 65_536;
-/** Max bytes of a rejected body that are read, and the max time for it, so that its sender gets to read the response. */
+/** Max bytes read from a rejected body, and the max time spent on it, so that the sender gets to read the response. */
 const lingerBytes = 16_777_216;
 const lingerMs = 2_000;
 
-/** The readable side of a rejected request, and the writable side of its response. */
+/** The readable side of a rejected request, and the writable side of the response to it. */
 export type RejectedExchange = Readonly<{ request: Readable; response: Writable }>;
 
 /**
  * Bodies of requests that were rejected before they were complete. Their senders may finish before the connection closes (RFC 9112, section
- * 9.6): an immediate close would make the sender's kernel discard the response with the reset. The bytes are discarded at a rate that costs
- * other callers nothing, however fast they arrive: in rounds by address, and by connection. Disposal stops the reading; the server has to
- * close the connections.
+ * 9.6): after an immediate close, the reset would make the sender's kernel discard the response. The bytes are discarded at a rate that
+ * costs other callers nothing, however fast they arrive: in rounds by address, then by connection. Disposal stops the reading; the server
+ * has to close the connections.
  */
 export class RejectedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();
@@ -26,7 +26,10 @@ export class RejectedBodies implements Disposable {
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Reads the rest of a body, counted for `address`, and ends the already written response when the body is complete or the limit is reached. */
+  /**
+   * Reads the rest of a body, counted against `address`, and ends the response, which is already written, when the body is complete or the
+   * limit is reached.
+   */
   discard({ request, response }: RejectedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));
@@ -37,7 +40,7 @@ export class RejectedBodies implements Disposable {
       turnEnd = discarded + turnBytes;
       this.#wait(address, request);
     };
-    // Before a data listener is attached, which would start reading.
+    // Must come before a data listener is attached, which would start reading.
     wait();
     request.on("data", (part: Buffer) => {
       discarded += part.length;

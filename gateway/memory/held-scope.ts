@@ -7,7 +7,7 @@ export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: 
   return await known;
 }
 
-/** Bytes counted for one response. Any remainder is released when the response ends. */
+/** Bytes counted for one response. Anything still counted is released when the response ends. */
 export class HeldScope implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;
   #bytes = 0;

@@ -4,20 +4,20 @@ import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blo
 import { asRemoved } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Queries the node. Returns the JSON text of its result, or undefined if there is none. */
+/** Queries the node. Returns the JSON text of the result, or undefined if there is none. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
-/** Notifications that each subscription missed: JSON texts, in order; undefined if unknown. */
+/** Notifications that each subscription missed: JSON texts, in order; undefined if they can't be determined. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
 
 /** Members that a block has in addition to its header (geth's `newHeads`). */
 const notOfHeaders: ReadonlySet<string> = new Set(["transactions", "uncles", "withdrawals", "size", "totalDifficulty"]);
 
 /**
- * Reads the notifications that subscriptions missed since the last block they were sent: the headers after the newest of those blocks that
- * is still canonical; for log filters, the entries of the blocks that are no longer canonical, marked as removed, then the new ones.
- * Returns undefined if they can't be sent without a gap: more than `bridgeBlocks` blocks, none of the blocks is canonical, or the chain
- * changes meanwhile.
+ * Reads the notifications that subscriptions missed since the last block they were sent. `newHeads` subscribers get the headers after the
+ * newest of those blocks that is still canonical. Log subscribers get the entries of the blocks that are no longer canonical, marked as
+ * removed, then the new entries. Returns undefined if the notifications can't be sent without a gap: there are more than `bridgeBlocks`
+ * blocks, none of the sent blocks is canonical, or the chain changes while this function reads it.
  */
 export async function readBackfill(
   subscriptions: readonly SharedSubscription[],
@@ -86,8 +86,8 @@ function buildHeader(block: string): string {
 }
 
 /**
- * Returns the last block whose entries were certainly sent. Those of the newest block and the one before may still have been in transit
- * when their headers arrived; blocks older than the subscription do not concern it. For a subscription that started before any block was
+ * Returns the last block whose entries were certainly sent. Entries of the newest block and the one before it may still have been in
+ * transit when their headers arrived; blocks older than the subscription do not concern it. If a subscription started before any block was
  * seen, every remembered block is newer.
  */
 function findLastSent({

@@ -4,15 +4,15 @@ import type { NodePool } from "../upstream/node-pool.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
-/** Interval between two head checks, and timeout of a query, in ms. */
+/** Interval between head checks, and timeout of a query, in ms. */
 export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
-/** Silence of the newHeads subscription after which the head is also polled. */
+/** How long the newHeads subscription must be silent before the head is also polled. */
 const silentAfterMs = 2_000;
-/** Consecutive heads found by polling after which the subscription counts as stalled. */
+/** Number of consecutive heads found by polling at which the subscription counts as stalled. */
 const missedHeads = 3;
 
-/** Tracks the node's head: by one newHeads subscription, and by polling while there is none or it is silent. */
+/** Tracks the node's head through one newHeads subscription, and by polling while there is none or it is silent. */
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
@@ -21,7 +21,7 @@ export type HeadWatchDependencies = Readonly<{
   head: Head;
   /** Called when the subscription is open but misses heads. */
   resetLink: () => void;
-  /** Called when the node responds again after an outage during which no connection could show whether it is the same node. */
+  /** Called when the node responds again after an outage during which there was no connection to show whether it is still the same node. */
   returned: () => void;
 }>;
 
@@ -96,7 +96,10 @@ export function startHeadWatch(
 /** The gateway's own newHeads subscription. */
 export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; isThere: () => boolean }>;
 
-/** Subscribes to heads while there is a connection. The hub carries the subscription over gaps; after the hub closed its subscribers, this subscribes again. */
+/**
+ * Subscribes to heads while there is a connection. The hub carries the subscription across gaps; if the hub closed its subscribers, this
+ * function subscribes again.
+ */
 function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: string) => void): HeadsSubscription {
   const state = { isOpen: false, isSubscribed: false, isThere: false };
   const lost = () => {

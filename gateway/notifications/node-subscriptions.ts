@@ -1,19 +1,22 @@
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import type { SharedSubscription } from "./notification.ts";
 
-/** Max notifications buffered while the node's response to their subscription has not been read. */
+/** Max notifications buffered before the node's response to the subscription is read. */
 const earlyNotifications = 10_000;
 
 export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
-  /** Returns whether a subscription still has a subscriber. */
+  /** Returns whether a subscription still has subscribers. */
   isWanted: (shared: SharedSubscription) => boolean;
   notify: (shared: SharedSubscription, result: string) => void;
 }>;
 
-/** The gateway's subscriptions at the node, by the node's ids. */
+/** The gateway's subscriptions to the node, keyed by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /** Subscribes; the response's result is the node's id. Unsubscribes if the subscription is no longer wanted by then, or its connection is lost. */
+  /**
+   * Subscribes; the result in the response is the node's id. Unsubscribes if the subscription is no longer wanted by the time the response
+   * arrives, or if its connection is lost.
+   */
   begin: (shared: SharedSubscription) => Promise<NodeResponse>;
   end: (shared: SharedSubscription) => void;
   /** Receives a notification: the node's id and the result, JSON text. */

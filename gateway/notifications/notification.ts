@@ -6,7 +6,7 @@ import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent
 export type Notification = Readonly<{
   /** The notification's `result`, as JSON text. */
   result: string;
-  /** Bytes of a subscriber's message from the result on; the bytes before contain the subscriber's own subscription id. */
+  /** Bytes of a subscriber's message, starting with the result; the bytes before it contain the subscriber's own subscription id. */
   tail: Buffer;
 }>;
 
@@ -15,12 +15,12 @@ export function serializeNotification(result: string): Notification {
   return { result, tail: Buffer.from(`${result}}}`, "latin1") };
 }
 
-/** Builds the bytes of a subscriber's messages up to the result; `id` is the subscription id as JSON text. */
+/** Builds the start of a subscriber's messages, up to the result; `id` is the subscription id as JSON text. */
 export function buildNotificationPrefix(id: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":${id},"result":`, "latin1");
 }
 
-/** Notifications sent to subscribers, as far back as a backfill needs them. */
+/** Notifications sent to subscribers, as far back as a backfill may need them. */
 export type SentNotifications = Readonly<{
   /** The blocks that were sent. */
   blocks: RecentBlocks;
@@ -30,7 +30,7 @@ export type SentNotifications = Readonly<{
   has: (shared: SharedSubscription, result: string) => boolean;
 }>;
 
-/** Creates a store of the `blocks` newest blocks. */
+/** Creates a store for the `blocks` newest blocks. */
 export function createSentNotifications(blocks: number): SentNotifications {
   const memory = createRecentBlocks(blocks);
   const budget: LogBudget = { spentBytes: 0 };
@@ -49,29 +49,29 @@ export function createSentNotifications(blocks: number): SentNotifications {
   };
 }
 
-/** Receiver of a subscription's notifications. */
+/** Receiver for a subscription's notifications. */
 export type Subscriber = Readonly<{
-  /** Key of the caller; undefined: the gateway itself. */
+  /** Key of the caller; undefined for the gateway itself. */
   caller: string | undefined;
   notify: (notification: Notification) => void;
-  /** Called when the node's connection is lost: notifications may have been missed. */
+  /** Called when the connection to the node is lost: notifications may have been missed. */
   lost: () => void;
 }>;
 
-/** A subscription at the node and its subscribers. */
+/** A subscription to the node, and its subscribers. */
 export type SharedSubscription = {
   /** `eth_subscribe` parameters as JSON text in canonical form. */
   readonly params: string;
-  /** Key of the caller that started it and whose slot at the node it uses; undefined: the gateway itself. */
+  /** Key of the caller that started the subscription and whose slot it uses; undefined for the gateway itself. */
   readonly beganBy: string | undefined;
   readonly subscribers: Set<Subscriber>;
   /** Entries sent to a `logs` subscription; undefined for `newHeads`. */
   readonly sent: SentLogs | undefined;
-  /** Number of the newest block when it started; older blocks do not concern it. */
+  /** Number of the newest block when the subscription started; older blocks do not concern the subscription. */
   readonly since: bigint | undefined;
   /** The node's subscription id, as JSON text. */
   id: string | undefined;
   reply: Promise<NodeResponse>;
-  /** Notifications buffered until those missed before them are sent. */
+  /** Notifications buffered until the ones missed before them have been sent. */
   held: string[] | undefined;
 };

@@ -1,6 +1,6 @@
 import { readObject } from "../json-rpc/read-object.ts";
 
-/** A remembered block; the hash as JSON text, the block's own timestamp in milliseconds since 1970. */
+/** A remembered block: its hash as JSON text, and its own timestamp in milliseconds since 1970. */
 export type RememberedBlock = Readonly<{
   number: bigint;
   hash: string;
@@ -8,7 +8,7 @@ export type RememberedBlock = Readonly<{
   madeAtMs: number | undefined;
 }>;
 
-/** The newest blocks sent to subscribers, in ascending order, without those that a reorganisation replaced. */
+/** The newest blocks sent to subscribers, in ascending order, excluding those replaced by a reorganisation. */
 export type RecentBlocks = Readonly<{
   note: (block: RememberedBlock) => void;
   blocks: () => readonly RememberedBlock[];
@@ -16,7 +16,7 @@ export type RecentBlocks = Readonly<{
   clear: () => void;
 }>;
 
-/** Creates a store of the `limit` newest blocks. */
+/** Creates a store for the `limit` newest blocks. */
 export function createRecentBlocks(limit: number): RecentBlocks {
   let blocks: RememberedBlock[] = [];
   return {
@@ -32,7 +32,7 @@ export function createRecentBlocks(limit: number): RecentBlocks {
   };
 }
 
-/** Reads a block or a header from JSON text; undefined if it is neither. */
+/** Reads a block or a header from JSON text; returns undefined if the text is neither. */
 export function readBlock(json: string): RememberedBlock | undefined {
   const members = readObject(json);
   const number = readQuantity(members?.get("number"));
@@ -43,7 +43,7 @@ export function readBlock(json: string): RememberedBlock | undefined {
   return { number, hash, parentHash: members?.get("parentHash"), madeAtMs };
 }
 
-/** Reads a quantity from JSON text; undefined if it is invalid. */
+/** Reads a quantity from JSON text; returns undefined if it is invalid. */
 export function readQuantity(json: string | undefined): bigint | undefined {
   return json !== undefined && /^"0x[0-9a-fA-F]{1,16}"$/.test(json) ? BigInt(json.slice(1, -1)) : undefined;
 }

@@ -3,10 +3,10 @@ import { readQuantity } from "./recent-blocks.ts";
 
 /** Max log entries remembered per subscription. */
 const rememberedLogs = 10_000;
-/** Max bytes of log entries remembered by all subscriptions of a budget. */
+/** Max bytes of log entries remembered by all subscriptions that share a budget. */
 const rememberedBytes = 33_554_432;
 
-/** Bytes of log entries remembered by the subscriptions that share the budget. A subscription that exceeds it drops its own oldest entries. */
+/** Bytes of log entries remembered by the subscriptions that share the budget. The subscription that exceeds the budget drops its own oldest entries. */
 export type LogBudget = { spentBytes: number };
 
 type SentLog = Readonly<{ number: bigint; json: string }>;
@@ -15,7 +15,7 @@ type SentLog = Readonly<{ number: bigint; json: string }>;
 export type SentLogs = Readonly<{
   note: (log: string) => void;
   has: (log: string) => boolean;
-  /** Returns the entries of blocks above this one, newest first; undefined if some of them may have been dropped. */
+  /** Returns the entries of blocks above this one, newest first, or undefined if some of these entries may have been dropped. */
   above: (number: bigint) => readonly string[] | undefined;
   /** Drops all entries and releases their bytes. */
   clear: () => void;
@@ -58,7 +58,7 @@ export function createSentLogs(budget: LogBudget): SentLogs {
   };
 }
 
-/** Formats a log entry the way it is sent after a reorganisation removed its block. */
+/** Formats a log entry in the form in which it is sent after a reorganisation removed its block. */
 export function asRemoved(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
@@ -75,7 +75,7 @@ function readLog(json: string) {
   const hash = members?.get("blockHash");
   const index = members?.get("logIndex");
   if (number === undefined || hash === undefined || index === undefined) return undefined;
-  // Some chains number the entries per transaction from 0, not per block.
+  // Some chains number log entries per transaction, from 0, rather than per block.
   const transaction = members?.get("transactionHash") ?? "";
   return { key: `${hash} ${transaction} ${index}`, number, isRemoved: members?.get("removed") === "true" };
 }

@@ -19,7 +19,7 @@ import {
 /** Limits within which gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionSlotsOptions &
   Readonly<{
-    /** Max time for the connection to return so that subscribers are sent what they missed, in ms; 0: they are closed at once. */
+    /** How long the connection may be lost, in ms, for subscribers to be sent what they missed; 0: they are closed at once. */
     bridgeMs: number;
     /** Max blocks sent after a gap. */
     bridgeBlocks: number;
@@ -32,18 +32,18 @@ export type HubDependencies = Readonly<{
   gapEnded: (outcome: "bridged" | "closed") => void;
 }>;
 
-/** Outcome of a subscription: the function that ends it, the node's error as JSON text, or the reason why the node is not queried. */
+/** Outcome of a subscription request: the function that ends the subscription, the node's error as JSON text, or the reason that the node is not queried. */
 export type Subscribed =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
   | Readonly<{ kind: "refused"; error: RpcError }>;
 
-/** Max notifications of a subscription that wait for earlier ones. */
+/** Max notifications of a subscription that are queued behind earlier ones. */
 const queuedNotificationsMax = 10_000;
 
 /**
- * Shares one subscription at the node among all equal ones. If the node's connection is lost and returns in time, subscribers are sent what
- * they missed; otherwise all of them are closed.
+ * Shares one subscription to the node among all equal subscriptions. If the connection to the node is lost and returns in time, subscribers
+ * are sent what they missed; otherwise they are all closed.
  */
 export class SubscriptionHub implements Disposable {
   readonly #options: HubOptions;
@@ -52,7 +52,7 @@ export class SubscriptionHub implements Disposable {
   readonly #atNode: NodeSubscriptions;
   readonly #sent: SentNotifications;
   readonly #places: SubscriptionSlots;
-  /** Number of losses: everything started on a connection ends with it. */
+  /** Number of connection losses: anything started on a connection ends with it. */
   #losses = 0;
   #isGap = false;
   #bridging: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export class SubscriptionHub implements Disposable {
     });
   }
 
-  /** `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
+  /** Adds a subscriber. `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
   async subscribe(params: string, subscriber: Subscriber): Promise<Subscribed> {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
@@ -99,7 +99,7 @@ export class SubscriptionHub implements Disposable {
     this.#bridging = bridging;
   }
 
-  /** Records that the node's connection is lost. */
+  /** Records that the connection to the node is lost. */
   lost(): void {
     this.#losses += 1;
     this.#atNode.lost();
@@ -119,7 +119,7 @@ export class SubscriptionHub implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Starts a subscription at the node, or returns the error that rejects it. */
+  /** Starts a subscription to the node, or returns the error that rejects it. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const refusal = caller === undefined ? undefined : this.#places.acquire(caller);
     if (refusal !== undefined) return refusal;
@@ -204,7 +204,7 @@ export class SubscriptionHub implements Disposable {
     this.#isGap = false;
   }
 
-  /** Closes every subscription, because what its subscribers missed, or would be sent, can't be trusted. */
+  /** Closes every subscription, because neither what subscribers missed nor what they would be sent can be trusted. */
   closeAll(): void {
     const all = [...this.#byParams.values()];
     this.#endGap();

@@ -1,13 +1,13 @@
 import { rpcErrors, callerUpstreamSubscriptionLimit, type RpcError } from "../errors.ts";
 
-/** Limits of the gateway's subscriptions at the node. */
+/** Limits on the gateway's subscriptions to the node. */
 export type SubscriptionSlotsOptions = Readonly<{
   upstreamSubscriptions: number;
-  /** Max number of those that one caller may have started. */
+  /** Max number of these subscriptions that one caller may have started. */
   upstreamSubscriptionsPerCaller: number;
 }>;
 
-/** Slots for subscriptions at the node, in total and per caller that started them. */
+/** Slots for subscriptions to the node, in total and per caller that started them. */
 export type SubscriptionSlots = Readonly<{
   /** Takes a slot, or returns the error that rejects the subscription. */
   acquire: (caller: string) => RpcError | undefined;

@@ -4,12 +4,12 @@ import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { CompletedCall, Meter } from "./meter.ts";
 
-/** Which calls are logged: a random share, and those that take at least `slowMs` (0: none). */
+/** Which calls are logged: a random share, and calls that take at least `slowMs` (0: none). */
 export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
 
 /**
- * Adds the access log, whose options may change at any time, to a meter. Logs a share of the calls, and the slow ones up to a limit,
- * because clients can make any number of them; never logs parameters.
+ * Adds an access log, whose options may change at any time, to a meter. It logs a share of the calls, plus slow calls up to a limit,
+ * because clients can make any number of slow calls; it never logs parameters.
  */
 export function withAccessLog(
   meter: Meter,
@@ -32,7 +32,7 @@ export function withAccessLog(
   };
 }
 
-/** Builds a call's entry. Reads the trace id only here, since few calls are logged. */
+/** Builds the entry for a call. The trace id is read only here, since few calls are logged. */
 function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: CompletedCall) {
   const traceId = traceContext && readTraceId(traceContext);
   const ms = Math.round(seconds * 1e6) / 1_000;

@@ -4,12 +4,12 @@ import { createDurations, type DurationSeries } from "./durations.ts";
 import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Upper bounds of the histogram's buckets, in seconds. */
+/** Upper bounds of the histogram buckets, in seconds. */
 const durationBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Max series of one metric; labels come from the catalogue and the settings, so this is never reached in practice. */
+/** Max series per metric. Labels come from the catalogue and the settings, so in practice this limit is never reached. */
 const seriesLimit = 10_000;
 
 /** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
@@ -40,13 +40,13 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
   });
   /** Tiers whose limits already have series. */
   const counted = new Set<string>();
-  // A counter whose first sample is its first event shows no increase for it: a tier's counters start at zero with its first call.
+  // If a counter's first sample is its first event, no increase is visible; a tier's counters therefore start at zero with its first call.
   const beginAtZero = (tier: string) => {
     if (counted.has(tier)) return;
     counted.add(tier);
     for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
   };
-  /** Series by outcome, tier and method: three lookups with existing strings cost less than one with a newly built string. */
+  /** Series by outcome, tier and method: three lookups with existing strings cost less than one lookup with a newly built string. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
   const allSeries: CallSeries[] = [];
   countReads(metrics, allSeries);
@@ -78,7 +78,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
       limited: (await refusals.get()).values
         .filter(({ value }) => value > 0)
         .map(({ labels, value }) => {
-          // This counter only has limits.
+          // This counter's labels are limits only.
           return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
         }),
     }),
@@ -87,7 +87,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
 
 type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
 
-/** Counts reads by source and method. Summed from the calls at scrape time, so that no call pays for it. */
+/** Counts reads by source and method. The sums are computed from the calls at scrape time, so that no call bears the cost. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({
@@ -163,7 +163,7 @@ export function registerGauges(metrics: Registry, sources: GaugeSources): void {
   );
 }
 
-/** Creates the counter of dropped WebSocket clients, by reason. */
+/** Creates the counter for dropped WebSocket clients, by reason. */
 export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
   const drops = new Counter({
     name: "gatehouse_gateway_websocket_drops_total",
@@ -174,7 +174,7 @@ export function createDropCounter(metrics: Registry): (reason: "slow" | "lost" |
   return (reason) => drops.inc({ reason });
 }
 
-/** Creates the counter of requests read by node:http, by listener. */
+/** Creates the counter for requests served by node:http, by listener. */
 export function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
   const requests = new Counter({
     name: "gatehouse_gateway_slow_path_requests_total",
@@ -185,7 +185,7 @@ export function createSlowPathCounter(metrics: Registry): (listener: ListenerNam
   return (listener) => requests.inc({ listener });
 }
 
-/** Creates the counter of gaps in the node's WebSocket, by outcome. */
+/** Creates the counter for gaps in the node's WebSocket connection, by outcome. */
 export function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
   const gaps = new Counter({
     name: "gatehouse_gateway_upstream_gaps_total",

@@ -1,8 +1,8 @@
 import { Histogram, type Registry } from "prom-client";
 
-/** Counts and durations of one combination of labels. */
+/** Count and durations for one combination of labels. */
 export type DurationSeries = Readonly<{
-  /** Counts a duration, `count` times; `traceId` is the trace that shows it, if there is one. */
+  /** Records a duration, `count` times; `traceId` is the trace that contains it, if there is one. */
   observe: (seconds: number, traceId?: string, count?: number) => void;
   count: () => number;
 }>;
@@ -23,13 +23,13 @@ type Recorded = {
   readonly labels: Readonly<Record<string, string>>;
   readonly counts: Float64Array;
   sum: number;
-  /** The latest traced duration of each bucket, in prom-client's format; undefined until one was traced. */
+  /** The latest traced duration in each bucket, in prom-client's format; undefined until a duration has been traced. */
   exemplars: (Exemplar | undefined)[] | undefined;
 };
 
 type Exemplar = Readonly<{ labelSet: Readonly<{ trace_id: string }>; value: number; timestamp: number }>;
 
-/** Creates a histogram and registers it. Callers keep the series, so that no call looks up labels. */
+/** Creates a histogram and registers it. Callers keep their series, so that no call has to look up labels. */
 export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
   const { name, help, buckets } = options;
   const all: Recorded[] = [];
@@ -40,8 +40,8 @@ export function createDurations(options: DurationsOptions, metrics: Registry): D
     buckets: [...buckets],
     registers: [metrics],
   });
-  // Relies on prom-client internals: the registry prints text through this, and the histogram's own `get` splays the shared labels of its
-  // values.
+  // Relies on prom-client internals: the registry renders its text through this object, whereas the histogram's own `get` spreads the
+  // shared labels over its values.
   Object.assign(histogram, {
     getForPromString: async () => ({
       name,

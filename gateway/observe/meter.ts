@@ -1,7 +1,7 @@
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { ResponseSource } from "../answers/answer-sink.ts";
 
-/** Outcome of a call, for the metrics: the source of its response, or the reason why it has none. */
+/** Outcome of a call, for the metrics: the source of its response, or the reason that there is none. */
 export type CallOutcome =
   | Exclude<ResponseSource, "mixed">
   | "refused"
@@ -10,7 +10,7 @@ export type CallOutcome =
   | "failed"
   | "cancelled";
 
-/** A limit that can reject something, as labeled in the metrics. */
+/** A limit that may reject something, as labeled in the metrics. */
 export type LimitName = (typeof limitNames)[number];
 
 export const limitNames = [
@@ -29,7 +29,7 @@ export const limitNames = [
 
 /** A completed call. */
 export type CompletedCall = Readonly<{
-  /** A name of the catalogue, or `unknown`. */
+  /** A name from the catalogue, or `unknown`. */
   method: string;
   tier: string;
   outcome: CallOutcome;
@@ -44,9 +44,12 @@ export type CompletedCall = Readonly<{
 
 /** Counts and times the gateway's work. */
 export type Meter = Readonly<{
-  /** Counts a call, or `count` calls whose fields here are all equal. */
+  /** Counts a call, or `count` calls that all have these field values. */
   call: (ended: CompletedCall, count?: number) => void;
-  /** Counts a response or failure of the node, or `count` of them, with the time since the query, so that the gateway's own share can be told apart. */
+  /**
+   * Counts a response or failure from the node, or `count` of them, with the time since the query, so that the gateway's own share of a
+   * call's time can be distinguished.
+   */
   node: (method: string, seconds: number, sampledTraceId?: string, count?: number) => void;
   /** Counts a call, batch, subscription or connection rejected by a limit. */
   limited: (limit: LimitName, tier: string) => void;

@@ -30,10 +30,10 @@ import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./t
 const sendIntervalMs = 2_000;
 const spansInOneSending = 512;
 
-/** Cache state of a call, by the source of its response. */
+/** Cache state of a call, by the source of the response. */
 const cacheStates: Partial<Record<CallOutcome, string>> = { cache: "hit", coalesced: "coalesced", node: "miss" };
 
-/** Starts creating spans and exporting them by OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
+/** Starts creating spans and exporting them via OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
 export function startOtlpTracing(
   options: TracingOptions & Readonly<{ otlpUrl: string }>,
   { log }: Readonly<{ log: Logger }>,
@@ -98,7 +98,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
       return buildTraceContext(nodeSpan);
     },
     end: (ended) => {
-      // A coalesced read sent nothing itself: a span that never ends is never exported.
+      // A coalesced read sent nothing to the node itself; a span that never ends is never exported.
       if (nodeSpan !== undefined && ended.outcome !== "coalesced") finish(nodeSpan, `node ${ended.method}`, ended);
       span.setAttribute("gatehouse.cache", cacheStates[ended.outcome] ?? "none");
       if (ended.requestId !== undefined) span.setAttribute("gatehouse.request_id", ended.requestId);
@@ -134,8 +134,8 @@ function buildTraceContext(span: Span): TraceContext {
 }
 
 /**
- * Creates the trace sampler. On the public listener it samples a share by trace id, whatever callers request: otherwise anyone could
- * request all. Callers of the other listeners may request a trace by the sampled flag of their `traceparent`.
+ * Creates the trace sampler. On the public listener, it samples a share by trace id, whatever callers request: otherwise anyone could
+ * request a trace of everything. Callers of the other listeners may request a trace through the sampled flag in their `traceparent`.
  */
 function createCallSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);

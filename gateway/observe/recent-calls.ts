@@ -4,10 +4,10 @@ import type { Traffic } from "./traffic.ts";
 /** Max samples retained per window. */
 const looksKept = 30;
 
-/** Outcomes caused by the call or its caller, not by the node or the gateway: they are not counted. */
+/** Outcomes caused by the call or its caller rather than by the node or the gateway: these are not counted. */
 const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
 
-/** Completed calls, except those that failed through their caller's fault. */
+/** Completed calls, except those that failed because of their caller. */
 export type CallTotals = Readonly<{
   calls: number;
   /** Calls that got no response from the node, by method. */
@@ -19,7 +19,7 @@ export type CallTotals = Readonly<{
 /** Calls completed within a window. */
 export type RecentCalls = CallTotals & Readonly<{ windowMs: number }>;
 
-/** Adds up the counters of all tiers since the start. */
+/** Sums the counters of all tiers since the start. */
 export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
   const failed = new Map<string, number>();
   let all = 0;
@@ -36,7 +36,7 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
 /** One sample of the totals. */
 type Look = Readonly<{ atMs: number; totals: CallTotals }>;
 
-/** Outcomes of the gateway's calls within a window, from periodically read totals: no call pays for it. */
+/** Outcomes of the gateway's calls within a window. They are derived from totals read periodically, so that no call bears the cost. */
 export class CallHistory {
   readonly #windowMs: number;
   #looks: Look[] = [];
@@ -45,16 +45,16 @@ export class CallHistory {
     this.#windowMs = windowMs;
   }
 
-  /** Records the current totals, and returns their difference from those at the window's start, or from the first sample after `clear`. */
+  /** Records the current totals. Returns the difference from the totals at the start of the window, or from the first sample after `clear`. */
   add(totals: CallTotals, atMs: number): RecentCalls {
     const last = this.#looks.at(-1);
     if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
-    // Retains the newest sample that is old enough, for comparison.
+    // Retains the newest sample that is old enough to compare with.
     while (this.#looks[1] !== undefined && this.#looks[1].atMs <= atMs - this.#windowMs) this.#looks.shift();
     return { windowMs: this.#windowMs, ...computeDifference(totals, this.#looks[0]?.totals ?? totals) };
   }
 
-  /** Drops all earlier calls. */
+  /** Drops all samples so far. */
   clear(): void {
     this.#looks = [];
   }

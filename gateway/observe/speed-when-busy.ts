@@ -1,7 +1,7 @@
 import { createBusySignal } from "#daemon/process/busy-signal.ts";
 import type { Meter } from "./meter.ts";
 
-/** Calls per second from which a gateway is busy. */
+/** Calls per second at which a gateway counts as busy. */
 const busyCalls = 1_000;
 
 /**
@@ -19,7 +19,7 @@ export function withBusySignal(meter: Meter, options: Readonly<{ now: () => numb
   };
 }
 
-/** Interval between two ticks; how late a tick comes is the delay. Ten per second cost an idle process nothing measurable. */
+/** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
 const tickMs = 100;
 /** Number of ticks retained: half a second. */
 const ticksKept = 5;
@@ -27,7 +27,7 @@ const ticksKept = 5;
 /** Monitor of this process's event loop delay. */
 export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
 
-/** Starts the monitor; the delay is the worst of the last half second. */
+/** Starts the monitor; the reported delay is the worst in the last half second. */
 export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
   const delays = Array.from({ length: ticksKept }, () => 0);
   let tickedAt = now();

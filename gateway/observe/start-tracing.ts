@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { RunningTracing, TracingOptions } from "./tracing.ts";
 
-/** Starts tracing if the settings set a collector; otherwise OpenTelemetry's SDK is not even loaded. */
+/** Starts tracing if the settings specify a collector; otherwise OpenTelemetry's SDK is not even loaded. */
 export async function startTracing(
   { otlpUrl, ...options }: TracingOptions,
   { log }: Readonly<{ log: Logger }>,

@@ -3,7 +3,7 @@ import type { Caller } from "../callers/caller.ts";
 import type { CompletedCall } from "./meter.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 
-/** Origin of a message, for its trace. */
+/** Origin of a message, for use in its trace. */
 export type TraceOrigin = Readonly<{
   caller: Caller;
   /** Trace context sent by the client. */
@@ -12,23 +12,23 @@ export type TraceOrigin = Readonly<{
 
 /** Trace of one call. */
 export type CallTrace = Readonly<{
-  /** Id of its trace; undefined if none of its spans is exported. */
+  /** Id of the trace; undefined if none of its spans is exported. */
   sampledTraceId: string | undefined;
-  /** Starts the node's part of the call; returns the trace context to send to the node. */
+  /** Starts the node's part of the call. Returns the trace context to send to the node. */
   requestNode: () => TraceContext;
   end: (ended: CompletedCall) => void;
 }>;
 
-/** Trace of one batch: a span around the spans of its calls. */
+/** Trace of one batch: a span that contains the spans of its calls. */
 export type BatchTrace = Readonly<{ call: () => CallTrace; end: () => void }>;
 
-/** Creates spans for messages; they never contain parameters, nor names that only a client knows. */
+/** Creates spans for messages. Spans never contain parameters, or names known only to a client. */
 export type Tracing = Readonly<{
   call: (origin: TraceOrigin) => CallTrace;
   batch: (origin: TraceOrigin, items: number) => BatchTrace;
 }>;
 
-/** Destination of the spans, and the share of calls that are sampled. */
+/** Destination of the spans, and the share of calls to sample. */
 export type TracingOptions = Readonly<{
   otlpUrl?: string | undefined;
   authorization?: Secret | undefined;
@@ -38,5 +38,5 @@ export type TracingOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Running tracing, or none. Disposing of it exports the pending spans. */
+/** The running tracing, or a no-op. Disposing of it exports the pending spans. */
 export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;

@@ -1,16 +1,16 @@
 import type { CallOutcome, LimitName } from "./meter.ts";
 
-/** Calls of one kind since the start. Names come from the catalogue and the settings, so that the number of kinds is bounded. */
+/** Number of calls of one kind since the start. Names come from the catalogue and the settings, so the number of kinds is bounded. */
 export type CallCount = Readonly<{
-  /** A name of the catalogue, or `unknown`. */
+  /** A name from the catalogue, or `unknown`. */
   method: string;
   tier: string;
   outcome: CallOutcome;
   count: number;
 }>;
 
-/** Rejections of a tier's calls by one limit since the start. */
+/** Number of a tier's calls rejected by one limit since the start. */
 export type LimitedCount = Readonly<{ limit: LimitName; tier: string; count: number }>;
 
-/** Calls and rejections since the gateway's start. */
+/** Calls and rejections since the gateway started. */
 export type Traffic = Readonly<{ calls: readonly CallCount[]; limited: readonly LimitedCount[] }>;

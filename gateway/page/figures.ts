@@ -2,10 +2,10 @@ import type { DiskCheck } from "#health/disk-watch.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 import type { TrafficRates } from "./traffic-rates.ts";
 
-/** A figure, the time of its measurement (ISO 8601), and whether it is too old to count as current. */
+/** A figure, the time when it was measured (ISO 8601), and whether it is too old to count as current. */
 type Dated<Value extends object> = Value & Readonly<{ at: string; old: boolean }>;
 
-/** The page's strip of figures; unknown figures are absent. */
+/** The strip of figures on the page; unknown figures are absent. */
 export type Figures = Readonly<{
   /** `at`: when this block was first seen. */
   lastBlock?: Dated<Readonly<{ height: number }>>;
@@ -15,7 +15,7 @@ export type Figures = Readonly<{
   disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
 }>;
 
-/** Latest observations from which the figures are derived; undefined if there is none. */
+/** Latest observations from which the figures are derived; undefined where there is none. */
 export type FigureSources = Readonly<{
   health: NodeHealth;
   traffic: TrafficRates | undefined;
@@ -23,7 +23,7 @@ export type FigureSources = Readonly<{
   disk: Readonly<{ look: Pick<DiskCheck, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
 }>;
 
-/** Ages from which a figure is old: more than two check intervals of its source. */
+/** Ages from which a figure counts as old: more than two check intervals of its source. */
 export type FigureRules = Readonly<{
   nowMs: number;
   monotonicMs: number;

@@ -8,16 +8,16 @@ import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffi
 /** Interval between two samples for the charts. */
 export const sampleEveryMs = 5_000;
 
-/** Ranges retained: every `every`th sample. */
+/** Ranges that are retained; each uses every `every`th sample. */
 const ranges = [
   { name: "10 minutes", every: 1 },
   { name: "24 hours", every: 144 },
 ] as const;
 
-/** Steps of a range; one more sample than that is retained. */
+/** Steps in a range; one more sample than this is retained. */
 const steps = 120;
 
-/** Samples from which the rates of the last minute are computed. */
+/** Number of samples from which the rates for the last minute are computed. */
 const lookedBack = 60_000 / sampleEveryMs;
 
 /** Sources of the history; none of them queries the node. */
@@ -26,11 +26,11 @@ export type HistorySources = Readonly<{
   health: () => NodeHealth;
   charts: Charts;
   traffic: () => Promise<Traffic>;
-  /** Age from which an observation of pruning no longer counts as current. */
+  /** Age from which pruning data no longer counts as current. */
   pruningOldAfterMs: number;
 }>;
 
-/** The node's last ten minutes and last day, for the page; in memory, so it starts with the process. */
+/** The node's last ten minutes and last day, for the page. Kept in memory, so it starts with the process. */
 export type History = Readonly<{
   /** Takes one sample. */
   sample: () => Promise<void>;

@@ -7,17 +7,17 @@ import type { Verdict } from "#status/verdict.ts";
 import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
 
-/** Settings of a node's page. */
+/** Settings for a node's page. */
 export type NodePageOptions = ReportedNode &
   Readonly<{
     service: "sidecar" | "gateway";
     /** Pages to link to, each `name=URL`. */
     pages: readonly string[];
-    /** Age in ms from which a block is old. */
+    /** Age, in ms, from which a block counts as old. */
     blockOldAfterMs: number;
   }>;
 
-/** Sources of the page. All data is read from state; nothing queries the node. */
+/** Sources of the page's data. All data is read from state; nothing queries the node. */
 export type NodePageSources = NodeStatusSources &
   Readonly<{
     verdict: () => Verdict;
@@ -31,7 +31,7 @@ export type NodePageSources = NodeStatusSources &
 /** The disk is checked once a minute. */
 const diskOldAfterMs = 150_000;
 
-/** Describes the content of any node's page. */
+/** Describes the content of the page for any node. */
 export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
   const { state, events, clock, health, advise } = sources;
   const verdict = sources.verdict();
@@ -53,7 +53,10 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   };
 }
 
-/** Finds the start of the present state. A node has been down since it last served, whatever was tried meanwhile; a pause is dated by its condition. */
+/**
+ * Finds when the current state began. A node has been down since it last served, whatever was tried in between; a pause starts at its
+ * condition's timestamp.
+ */
 function findSince({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;

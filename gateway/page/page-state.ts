@@ -7,14 +7,14 @@ import { createOutages, type Outages } from "#status/outages.ts";
 import { servesTraffic, type Verdict } from "#status/verdict.ts";
 import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
 
-/** Interval at which is recorded whether the node serves. */
+/** Interval at which the page records whether the node serves. */
 const noteEveryMs = 1_000;
 
 /** State that the page remembers and derives, in addition to the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;
-  /** Evaluates the present state and records it with the outages. */
+  /** Evaluates the current state and records it together with the outages. */
   look: () => Readonly<{ headline: Headline; incidents: readonly Incident[] }>;
 }>;
 
@@ -38,10 +38,10 @@ export function createPageState(sources: PageStateSources): PageState {
   };
 }
 
-/** A failed sample leaves a gap in the history, and does not affect the present state. */
+/** A failed sample leaves a gap in the history but does not affect the current state. */
 const failed = () => undefined;
 
-/** Fills the page's state at intervals, until it is disposed of. */
+/** Fills the page's state at intervals until disposed of. */
 export function watchPageState({ history, look }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -1,13 +1,13 @@
 /** One sample of the node and its gateway; unknown values are undefined. */
 export type Sample = Readonly<{
-  /** Wall clock. */
+  /** Wall-clock time. */
   atMs: number;
   monotonicMs: number;
   height: number | undefined;
   latencyMs: number | undefined;
-  /** Versions that are prunable but not pruned yet. */
+  /** Number of versions that could be pruned but have not been yet. */
   backlog: number | undefined;
-  /** Since the start of the process. */
+  /** Number of calls since the process started. */
   calls: number;
   errors: number;
   limited: number;
@@ -24,10 +24,10 @@ export type Columns = Readonly<{
 }>;
 
 const minuteMs = 60_000;
-/** Min time span for which a block rate is computed. */
+/** Min time span over which a block rate is computed. */
 const leastMs = 10_000;
 
-/** Computes rates from samples, oldest first. Pure. */
+/** Computes rates from samples, which must be ordered oldest first. Pure function. */
 export function buildColumns(samples: readonly Sample[]): Columns {
   const perSecond = (count: (sample: Sample) => number) =>
     samples.map((sample, index) => {
@@ -47,7 +47,7 @@ export function buildColumns(samples: readonly Sample[]): Columns {
   };
 }
 
-/** Computes the rate of new blocks in the last minute, as far back as the node responded to every sample. */
+/** Computes the rate of new blocks over the last minute, or over the most recent part of it in which the node responded to every sample. */
 function computeBlockRate(samples: readonly Sample[], index: number): number | null {
   const last = samples[index];
   if (last?.height === undefined) return null;
@@ -56,7 +56,7 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
     const sample = samples[place];
     if (sample?.height === undefined) break;
     const isNear = last.monotonicMs - sample.monotonicMs <= minuteMs;
-    // Samples may be more than a minute apart: then only the previous one is available.
+    // Samples may be more than a minute apart, in which case only the previous one is available.
     if (!isNear && first !== last) break;
     first = sample;
     if (!isNear) break;
@@ -66,7 +66,7 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
   return limitDigits(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 
-/** Rounds a value to three digits: a chart shows no more. */
+/** Rounds a value to three significant digits: a chart shows no more. */
 function limitDigits(value: number): number {
   return Number(value.toPrecision(3));
 }

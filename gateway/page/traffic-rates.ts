@@ -3,12 +3,12 @@ import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/traffic.
 /** Calls per second. */
 export type CallRates = Readonly<{ requests: number; errors: number; limited: number }>;
 
-/** Recent calls by method and by tier, and the tiers that were limited. */
+/** Recent calls by method and by tier, and the tiers that exceeded limits. */
 export type TrafficRates = Readonly<{
   /** Period covered by the rates. */
   overMs: number;
   total: CallRates;
-  /** Busiest first; methods beyond the displayed number are combined in one line, `others`. */
+  /** Busiest first; methods beyond the number shown are combined in one line, `others`. */
   byMethod: readonly (CallRates & Readonly<{ method: string }>)[];
   byTier: readonly (CallRates & Readonly<{ tier: string }>)[];
   limited: readonly Readonly<{ tier: string; limit: string; perMinute: number }>[];
@@ -16,10 +16,10 @@ export type TrafficRates = Readonly<{
 
 const methodsShown = 10;
 
-/** Calls that failed because of the gateway or the node; the alerts' objectives count the same. */
+/** Calls that failed because of the gateway or the node; the objectives in the alerts count the same calls. */
 const errors: ReadonlySet<CallCount["outcome"]> = new Set(["failed", "overload"]);
 
-/** Lists all counts at one moment, in the order of `calls`, which is append-only. */
+/** Lists all counts at one point in time, in the order of `calls`, which is append-only. */
 export function listCounts({
   calls,
   limited,
@@ -30,7 +30,7 @@ export function listCounts({
   };
 }
 
-/** Computes the call rates between two moments. */
+/** Computes the call rates between two points in time. */
 export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
   const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
@@ -60,7 +60,7 @@ export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>
   };
 }
 
-/** Sums the calls, failed calls and limited calls since the start. */
+/** Sums the total, failed and limited calls since the start. */
 export function sumTotals({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
   return {
     calls: sum(calls),

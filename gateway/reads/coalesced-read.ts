@@ -11,36 +11,36 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 import type { ReadInFlight } from "./reads-in-flight.ts";
 
-/** How long a read's response may be reused, and the state when it was requested. */
+/** How long the response to a read may be reused, and the state when the read was requested. */
 export type ReadMoment = Readonly<{
   lifetime: CacheLifetime;
   /** Generation of the head. */
   generation: number;
   /** Epoch of the cache. */
   epoch: number;
-  /** The `hashKey` of its key. */
+  /** The `hashKey` of the read's key. */
   hash: number;
-  /** Whether the cache wants the result. */
+  /** Whether the cache should store the result. */
   isKept: boolean;
 }>;
 
-/** Owner of all shared reads: their pool and callbacks. */
+/** Dependencies shared by all coalesced reads: the pool, the response limit and callbacks. */
 export type SharedReadOwner = Readonly<{
   pool: Pick<NodePool, "send">;
   /** Max size of a shared response. */
   limitBytes: number;
   /** Called when no more readers can join. */
   closed: (shared: CoalescedRead) => void;
-  /** Called with the node's result if the cache wants it. */
+  /** Called with the node's result if the cache should store it. */
   result: (shared: CoalescedRead, json: string) => void;
-  /** Serves a reader with a separate call, because the response is too long to be shared. */
+  /** Serves a reader through a separate call, because the response is too long to be shared. */
   alone: (read: NodeRead) => ResponseFlow;
 }>;
 
 /**
- * One call to the node that serves several equal reads. Each reader gets its own id; the first one gets the node's bytes unchanged,
- * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow of its first reader's
- * response and the call sent to the node: one object, because a batch has many in flight.
+ * One call to the node that serves several equal reads. Each reader gets its own id. The first reader gets the node's bytes unchanged,
+ * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow control of the first
+ * reader's response and the call sent to the node: one object, because a batch has many in flight.
  */
 export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, ReadMoment, ReadInFlight {
   readonly wantsWhole = true;
@@ -58,10 +58,10 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Created for a response that arrives in parts: most arrive whole. */
+  /** Created if a response arrives in parts: most arrive whole. */
   #collected: CollectedResponse | undefined;
 
-  /** `read` is the first reader's. */
+  /** `read` is the first reader. */
   constructor(read: NodeRead, { lifetime, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
     const { id, method, params, wire } = read;
     this.read = read;
@@ -74,13 +74,13 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     this.#owner = owner;
   }
 
-  /** Queries the node; call it once, when other readers may join. */
+  /** Queries the node. Call it once, as soon as other readers may join. */
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
   }
 
-  /** Adopts a call already sent for this read, instead of `start`. */
+  /** Adopts a call that was already sent for this read; used instead of `start`. */
   takeOver(flow: NodeFlow): void {
     this.#flow = flow;
   }
@@ -113,7 +113,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     return this;
   }
 
-  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
+  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join(read: NodeRead): ResponseFlow {
     this.#flow?.join(read.caller);
     const joined = new JoinedRead(read, (gone) => this.#leave(gone));
@@ -134,7 +134,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     this.#endUnread();
   }
 
-  /** Responds to all readers. A response with one reader that is not cached is not parsed. */
+  /** Responds to all readers. A response that has only one reader and is not cached is not parsed. */
   bytes(body: Buffer, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);

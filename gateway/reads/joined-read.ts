@@ -8,7 +8,7 @@ import {
 } from "../json-rpc/read-answer.ts";
 import { notify, type NodeRead } from "./node-read.ts";
 
-/** A read that joined the first reader of a call to the node. If the response is too long to be shared, it becomes a separate call. */
+/** A read that joined the first reader of a call to the node. It becomes a separate call if the response is too long to be shared. */
 export class JoinedRead implements ResponseFlow {
   readonly read: NodeRead;
   own: ResponseFlow | undefined;

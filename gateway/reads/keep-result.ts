@@ -3,7 +3,7 @@ import { isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { ResponseCache } from "./cache/answer-cache.ts";
 import type { ReadMoment } from "./coalesced-read.ts";
 
-/** Caches a read's result, a text that is not a slice of another, until it can't be used any more. */
+/** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
 export function keepResult(
   { cache, head }: Readonly<{ cache: ResponseCache; head: Head }>,
   { key, lifetime, generation, epoch }: ReadMoment & Readonly<{ key: string }>,
@@ -11,6 +11,6 @@ export function keepResult(
 ): void {
   if (isEmptyResult(json)) return;
   if (lifetime === "ever") cache.putForEver(key, json, epoch);
-  // If the head changed meanwhile, the response may belong to either head.
+  // If the head changed while the call was in flight, the response may belong to either head.
   else if (lifetime === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
 }

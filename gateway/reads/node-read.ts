@@ -9,9 +9,9 @@ import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 /** Outcome of a call to the node. */
 export type ReadOutcome = "answered" | "coalesced" | "cancelled" | NodeFailure;
 
-/** A call for the node that passed every check. */
+/** A call to the node that has passed every check. */
 export type NodeRead = Readonly<{
-  /** Id of the response, as JSON text. */
+  /** Id for the response, as JSON text. */
   id: string;
   method: Method;
   /** Key of the caller. */
@@ -20,19 +20,19 @@ export type NodeRead = Readonly<{
   memory: HeldBytes;
   /** JSON text of an array. */
   params: string;
-  /** Result of `formatCall` for id, method and params, if the client sent it in that form. */
+  /** The result of `formatCall` for the id, method and params, if the client sent the call in that form. */
   wire?: string | undefined;
   /** The `buildCallKey` of method and params. */
   key: string;
   traceContext: TraceContext | undefined;
-  /** Sends it to the node in a batch; absent: it is sent alone. */
+  /** Sends the call to the node in a batch; if absent, the call is sent alone. */
   sender?: NodeSender | undefined;
   sink: ResponseSink;
   /** Called once, when the response is complete. */
   done: (outcome: ReadOutcome) => void;
 }>;
 
-/** Forwards the node's bytes to a client as they arrive, unparsed. */
+/** Forwards the node's bytes to a client as they arrive, without parsing them. */
 export class PassThrough implements ResponseSink {
   readonly #read: Pick<NodeRead, "id" | "sink" | "done">;
   #hasBegun = false;
@@ -75,13 +75,13 @@ export class PassThrough implements ResponseSink {
   }
 }
 
-/** Responds to a read with a text, and ends it. */
+/** Responds to a read with a text, and ends the read. */
 export function notify(read: NodeRead, text: string, outcome: ReadOutcome, source: ResponseSource): void {
   read.done(outcome);
   read.sink.text(text, source);
 }
 
-/** Responds to a read with the node's failure, and ends it. */
+/** Responds to a read with the node's failure, and ends the read. */
 export function passFailure(read: Pick<NodeRead, "id" | "sink" | "done">, failure: NodeFailure): void {
   read.done(failure);
   const text = formatErrorResponse(read.id, nodeFailureErrors[failure]);

@@ -13,7 +13,7 @@ import type { ResponseFlow } from "../answers/answer-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
 import { carriedId, RenamedResponse } from "./renamed-answer.ts";
 
-/** Switches for the two ways to save reads, the cache (`enabled`) and sharing, and response limits. */
+/** Switches for the two ways of saving reads, caching (`enabled`) and sharing, and limits on responses. */
 export type NodeReadsOptions = Readonly<{
   enabled: boolean;
   coalesce: boolean;
@@ -21,37 +21,37 @@ export type NodeReadsOptions = Readonly<{
   entryBytes: number;
 }>;
 
-/** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are those of `buildCallKey`. */
+/** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are built by `buildCallKey`. */
 export type NodeReads = Readonly<{
-  /** Returns a call's cached result as JSON text; undefined for a method whose cache is off, even if an earlier result is cached. */
+  /** Returns a call's cached result as JSON text. Returns undefined for a method whose cache is off, even if an earlier result is cached. */
   cached: (method: Method, key: string) => string | undefined;
-  /** Returns a call's cached result, if it can't change with the head. */
+  /** Returns a call's cached result, provided it can't change with the head. */
   lasting: (method: Method, key: string) => string | undefined;
   read: (read: NodeRead) => ResponseFlow;
 }>;
 
-/** Reads for the plain calls of batches: the cache and the in-flight reads, by numbers instead of keys. */
+/** Reads for the plain calls in batches: the cache and the in-flight reads, looked up by hash instead of key. */
 export type PlainNodeReads = Readonly<{
   /** Returns the state of head and cache that a read starting now has to remember. */
   moment: () => Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }>;
-  /** Returns whether the cache or an in-flight read may have the response, by the `hashKey` of the read's key. */
+  /** Returns whether the cache or an in-flight read may have the response. `hash` is the `hashKey` of the read's key. */
   mayHave: (hash: number, generation: number) => boolean;
-  /** Starts a read that has no response yet: equal reads may join it from now on. Returns whether the cache wants the result. */
+  /** Starts a read that has no response yet: from now on, equal reads may join it. Returns whether the cache should store the result. */
   begin: (read: ReadInFlight) => boolean;
   end: (read: ReadInFlight) => void;
-  /** Caches its result, like {@link keepResult}. */
+  /** Caches the read's result, like {@link keepResult}. */
   keep: (read: ReadInFlight & ReadMoment, json: string) => void;
-  /** Converts a started plain read to a shared read, which adopts the call already sent. */
+  /** Converts a plain read that has started to a shared read, which adopts the call that was already sent. */
   share: (plain: ReadInFlight & ReadMoment, read: NodeRead) => CoalescedRead;
 }>;
 
 /**
  * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
- * `<`, `>` and `&`, others `/` and `'`). Calls with other ids are sent under a substitute id.
+ * `<`, `>` and `&`, others escape `/` and `'`). Calls with any other id are sent under a substitute id.
  */
 const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
 
-/** Returns whether an id is plain; most clients' ids are short integers, which need no regular expression. */
+/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
 function isPlainId(id: string): boolean {
   const { length } = id;
   const first = id.charCodeAt(0);
@@ -122,7 +122,7 @@ export function createNodeReads(
   };
 }
 
-/** Creates the reads for batches from the parts that all reads of one node share. */
+/** Creates the reads for batches from the parts shared by all reads of one node. */
 function createPlainNodeReads({
   cache,
   head,
@@ -146,7 +146,7 @@ function createPlainNodeReads({
   };
 }
 
-/** Controls a call that has a single reader. */
+/** Flow control of a call that has a single reader. */
 class LoneFlow implements ResponseFlow {
   readonly #flow: NodeFlow;
   readonly #read: NodeRead;

@@ -1,7 +1,7 @@
 import type { ResponseFlow } from "../answers/answer-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 
-/** Slots for reads; a power of two, and several times the connections to the node. */
+/** Number of slots for reads; a power of two, and several times the number of connections to the node. */
 const places = 4_096;
 
 /** An in-flight read that equal reads may join. */
@@ -9,29 +9,29 @@ export type ReadInFlight = Readonly<{
   /** The `buildCallKey` of method and parameters, and its `hashKey`. */
   key: string;
   hash: number;
-  /** Generation of the head when it started. */
+  /** Generation of the head when the read started. */
   generation: number;
-  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's turns. */
+  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join: (read: NodeRead) => ResponseFlow;
 }>;
 
-/** Joinable reads, by the hash of their key. */
+/** Joinable reads, by the hash of their keys. */
 export type ReadsInFlight = Readonly<{
   get: (hash: number, key: string) => ReadInFlight | undefined;
   /** Returns whether there may be a read whose key has this hash. */
   mayHave: (hash: number) => boolean;
-  /** Adds a read, replacing an earlier one in its slot. */
+  /** Adds a read, replacing any earlier read in its slot. */
   add: (read: ReadInFlight) => void;
-  /** Replaces a read, unless another one took its slot. */
+  /** Replaces a read, unless another read has taken its slot. */
   replace: (read: ReadInFlight, by: ReadInFlight) => void;
-  /** Removes a read, unless another one took its slot. */
+  /** Removes a read, unless another read has taken its slot. */
   remove: (read: ReadInFlight) => void;
 }>;
 
 /**
- * Creates an empty set of reads. Each hash has one slot, owned by the latest read: a read that lost its slot can't be joined any more, but
- * still completes. A map, with an entry added and removed by every read, would cost several times as much, and its abandoned tables keep
- * alive whatever they once contained.
+ * Creates an empty set of reads. Each hash has one slot, which belongs to the latest read: a read that lost its slot can no longer be
+ * joined, but still completes. A map to which every read adds an entry and from which it removes that entry would cost several times as
+ * much, and its abandoned tables keep alive whatever they once contained.
  */
 export function createReadsInFlight(): ReadsInFlight {
   const reads: (ReadInFlight | undefined)[] = Array.from({ length: places });

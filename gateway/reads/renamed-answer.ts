@@ -5,10 +5,10 @@ import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
 import { CollectedResponse } from "../upstream/collected-answer.ts";
 import { passFailure, PassThrough, type NodeRead } from "./node-read.ts";
 
-/** Substitute id for calls whose own id might come back in another form. */
+/** Substitute id for calls whose own id might come back in a different form. */
 export const carriedId = "1";
 
-/** Start of most nodes' responses to it. */
+/** Start of most nodes' responses to a call with this id. */
 const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
 
 /** Max length of a response that is parsed for its id: parsing is synchronous. */
@@ -18,8 +18,8 @@ const readBytes = 524_288;
 type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
 
 /**
- * Responds to a read with the node's response under the read's own id. A response that starts as most nodes write it is streamed with its
- * start replaced; any other has to be parsed, so its length is limited.
+ * Responds to a read with the node's response under the read's own id. A response that starts in the way most nodes write it is streamed
+ * with its start replaced; any other response has to be parsed, so its length is limited.
  */
 export class RenamedResponse implements ResponseSink {
   readonly #read: Renamed;

@@ -15,9 +15,9 @@ import { createTextSink, type TextResponse } from "../answers/text-sink.ts";
 /** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
   pieces: readonly string[];
-  /** Max pieces requested at a time. */
+  /** Max number of pieces requested at a time. */
   parallel: number;
-  /** Max bytes of the joined response. */
+  /** Max size of the joined response, in bytes. */
   limitBytes: number;
 }>;
 
@@ -27,9 +27,9 @@ type WholeRead = Omit<NodeRead, "params" | "key" | "sender" | "done">;
 const pieceId = "1";
 
 /**
- * Reads the pieces of a range and returns their results, arrays, as one array in the range's order: short results whole, long ones
- * streamed. Requests at most `parallel` pieces ahead. The first piece that fails fails the whole read: with its error, or by aborting a
- * response already started. `done` is called once.
+ * Reads the pieces of a range and returns their results (arrays) as one array in range order: short results whole, long ones streamed.
+ * Requests at most `parallel` pieces ahead. If a piece fails, the whole read fails: with that piece's error or, if the response has already
+ * started, by aborting it. `done` is called once.
  */
 export function parseSplit(
   { pieces, parallel, limitBytes }: SplitOptions,
@@ -80,7 +80,7 @@ export function parseSplit(
     else if (!settled.has(place)) flows.set(place, flow);
   };
   const run = () => {
-    // A piece with an immediate response calls back into here; the loop sees its changes.
+    // A piece that is answered immediately re-enters this function; the loop then sees its changes.
     if (state.isRunning || state.isOver) return;
     state.isRunning = true;
     let sent = -1;
@@ -117,7 +117,7 @@ function createArrayWriter(places: number, id: string, dependencies: OrderedWrit
 
 type Piece = Readonly<{ kind: "elements"; elements: string; source: ResponseSource } | { kind: "error"; text: string }>;
 
-/** Returns the elements of a piece's response, or the response that replaces the whole. */
+/** Returns the elements in a piece's response, or the response that replaces the whole result. */
 function readPiece(given: TextResponse | CollectionFailure, id: string): Piece {
   if (typeof given === "string") {
     return { kind: "error", text: formatErrorResponse(id, collectionErrors[given]) };

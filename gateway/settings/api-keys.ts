@@ -6,7 +6,7 @@ export const apiKeyHolder = z
   .regex(/^[\w.-]{1,64}$/)
   .meta({ expected: "a holder's name: up to 64 letters, digits and . _ -" });
 
-/** A stored API key, and its holder's limits. */
+/** A stored API key, and the limits of its holder. */
 export const apiKeyShape = {
   sha256: z
     .string()

@@ -18,7 +18,7 @@ import { memorySection } from "./memory.ts";
 import { policyShape, tierName } from "./policy.ts";
 import { webSocketSection } from "./web-socket.ts";
 
-/** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are. */
+/** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are located. */
 const privateNetworks = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -209,7 +209,7 @@ const tracingSection = section({
   timeoutMs: milliseconds.default(5_000).describe("Timeout for sending spans"),
 });
 
-/** All settings of the gateway. Those that `policyPath` may change at runtime are in `policy.ts`. */
+/** All settings of the gateway. Those that `policyPath` can change at runtime are in `policy.ts`. */
 export const gatewayShape = {
   public: publicSection,
   private: privateSection,
@@ -230,7 +230,7 @@ export const gatewayShape = {
   ...policyShape,
 };
 
-/** The gateway's settings as one section of the sidecar's settings. */
+/** The gateway's settings as a section of the sidecar's settings. */
 export const gatewaySection = section(gatewayShape);
 
 /** The gateway's settings, parsed and frozen. */

@@ -1,7 +1,7 @@
 import { bytes } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** Limits of the memory used for clients. */
+/** Limits on the memory used for clients. */
 export const memorySection = section({
   totalBytes: bytes
     .optional()

@@ -1,14 +1,14 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 
-/** Names of the gateway's settings in the service that runs it, for messages. */
+/** Names that the gateway's settings have in the service that runs it, for messages. */
 export type SettingNames = Readonly<{
-  /** Returns the settings-file key of a setting such as `jwt.jwksPath`. */
+  /** Returns the key in a settings file for a setting such as `jwt.jwksPath`. */
   key: (path: string) => string;
-  /** Returns its environment variable. */
+  /** Returns the environment variable for a setting. */
   variable: (path: string) => string;
 }>;
 
-/** Creates the names for a service with the gateway's settings in the section `within`, or, without one, at its top level. */
+/** Creates the names for a service whose gateway settings are in the section `within` or, without one, at the top level. */
 export function createSettingNames(service: string, within?: string): SettingNames {
   const full = (path: string) => [...(within === undefined ? [] : [within]), ...path.split(".")];
   return {

@@ -10,31 +10,31 @@ export const tierName = z
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 
-/** Limits for the callers of one tier. */
+/** Limits for callers in one tier. */
 const tier = z.strictObject({
   requestsPerSecond: z.number().positive().max(10_000_000),
   requestBurst: z.int().min(1),
   computeUnitsPerSecond: z.number().positive().max(1_000_000_000),
   computeUnitBurst: z.int().min(1),
   concurrency: z.int().min(1),
-  /** Max blocks of one eth_getLogs; default: `ranges.logsBlocks`. */
+  /** Max blocks in one eth_getLogs call; default: `ranges.logsBlocks`. */
   logsBlocks: z.int().min(1).optional(),
-  /** Max blocks of one trace_filter; default: `ranges.traceBlocks`. */
+  /** Max blocks in one trace_filter call; default: `ranges.traceBlocks`. */
   traceBlocks: z.int().min(1).optional(),
-  /** Max blocks of a range over the cap that is split into permitted pieces; absent: never split. */
+  /** Max blocks in a range that exceeds the cap but is split into permitted pieces; absent: never split. */
   splitBlocks: z.int().min(1).optional(),
   webSockets: z.int().min(0).default(16),
   subscriptions: z.int().min(0).default(64),
   /** Max size of a WebSocket message; default: `webSocket.messageBytes`. */
   messageBytes: z.int().min(1).max(268_435_456).optional(),
-  /** Methods that the tier may call, out of its listener's; absent: all. */
+  /** Methods that the tier may call, out of those on its listener; absent: all. */
   methods: z.array(methodName).max(256).optional(),
 });
 
 /** One tier's limits. */
 export type Tier = Readonly<z.output<typeof tier>>;
 
-/** Callers of the public and the private listener may have fewer in-flight calls than `upstream.connections`: none can occupy them all. */
+/** A caller of the public or the private listener may have fewer in-flight calls than `upstream.connections`, so that no single caller can occupy them all. */
 const tiers = z
   .record(tierName, tier)
   .default({
@@ -77,9 +77,9 @@ const methodChange = z.strictObject({
   audience: z.enum(["public", "private", "internal", "nobody"]).optional(),
   costUnits: z.int().min(0).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
-  /** Max size of the params as JSON text; never more than `limits.callBytes`. */
+  /** Max size of the params as JSON text; can't exceed `limits.callBytes`. */
   paramsBytes: z.int().min(2).max(268_435_456).optional(),
-  /** false: neither cached nor shared between identical reads. */
+  /** false: the result is neither cached nor shared between identical reads. */
   cache: z.boolean().optional(),
 });
 

@@ -1,7 +1,7 @@
 import { bytes, milliseconds, nonNegativeInteger, positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** The gateway's WebSockets: those of its clients, and the one to the node. */
+/** The gateway's WebSockets: connections from its clients, and the one to the node. */
 export const webSocketSection = section({
   clients: positiveInteger.default(10_000).describe("Max WebSocket clients per listener"),
   callsInFlight: positiveInteger.default(64).describe("Max in-flight calls per WebSocket client"),

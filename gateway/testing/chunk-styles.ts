@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 /** Style of a chunked body, valid or invalid: the text before and after its sizes, and the length of its chunks. */
 export type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
 
-/** Chunks in the form that clients send. */
+/** Chunks in the form that clients usually send. */
 export const plainChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constant(""),
@@ -56,7 +56,7 @@ export const chunkStyle = fc.oneof(
   }),
 );
 
-/** Formats a body as chunks, as a binary string. */
+/** Formats a body in chunks, as a binary string. */
 export function formatChunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));

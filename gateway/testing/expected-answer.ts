@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Expected response to a message according to JSON.parse and JSON-RPC 2.0: an error about the whole message, nothing, one response, or an
- * array of that many.
+ * Expected response to a message according to JSON.parse and JSON-RPC 2.0: an error about the whole message, no response, one response, or
+ * an array of this many.
  */
 export type ExpectedResponse = Readonly<{ kind: "refused" | "nothing" | "one" } | { kind: "array"; entries: number }>;
 
-/** Number of brackets from which a text may nest too deep to be parsed, so that only parsing it shows. */
+/** Number of brackets from which a text may nest too deep to be parsed; only parsing it shows. */
 const deepBrackets = 200;
 
 /** Computes the expected response to a message; undefined if it may nest too deep. */
@@ -35,7 +35,7 @@ function isNotification(value: unknown): boolean {
   return own.get("jsonrpc") === "2.0" && typeof own.get("method") === "string" && own.get("method") !== "";
 }
 
-/** Describes what is wrong with a response; undefined if nothing is. An empty text is no response. */
+/** Describes what is wrong with a response; returns undefined if nothing is. Empty text means no response. */
 export function explainWrongResponse(answer: string, expected: ExpectedResponse | undefined): string | undefined {
   if (answer === "") return expected === undefined || expected.kind === "nothing" ? undefined : "no answer";
   const given = parseJson(answer);

@@ -9,29 +9,29 @@ import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, t
 /** A call as received by the fake node. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
 
-/** Reaction of the fake node to a call: a result, or anything written to the response directly. */
+/** Reaction of the fake node to a call: it returns a result, or writes anything directly to the response. */
 export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => unknown;
 
 /** Returned by a behaviour that writes the response itself. */
 export const byHand = Symbol("by hand");
 
-/** Reaction of a node to a batch, other than responding in order: maps the entries, JSON texts, to the body to send, or a status. */
+/** How a node handles a batch, if other than responding in order: maps the entries (JSON texts) to the body to send, or to a status. */
 export type BatchHabit = (entries: readonly string[]) => string | number;
 
-/** A node with test-controlled responses. It has geth's HTTP interface, with geth's limits. */
+/** A node with test-controlled responses. It has geth's HTTP interface and geth's limits. */
 export type FakeNode = AsyncDisposable &
   Readonly<{
     httpUrl: string;
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Number of calls in each received batch, whatever its outcome. */
+    /** Number of calls in each received batch, whatever the outcome. */
     batches: number[];
-    /** Sets how batches are processed from now on; undefined: like geth. */
+    /** Sets how batches are processed from now on; undefined means like geth. */
     answerBatches: (habit: BatchHabit | undefined) => void;
     /** Sets the delay of each response. */
     delay: (ms: number) => void;
-    /** Makes a block the head, replacing those from its number on, and notifies subscribers; without `fields` it has no timestamp. */
+    /** Makes a block the head, replacing all blocks from its number on, and notifies subscribers. Without `fields`, the block has no timestamp. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification for every `logs` subscription. */
     newLog: (log: object) => void;
@@ -42,7 +42,7 @@ export type FakeNode = AsyncDisposable &
     takeCalls: (taken: boolean) => void;
     /** Sets whether new WebSockets are accepted. */
     takeLinks: (taken: boolean) => void;
-    /** Accepts a WebSocket upgrade received on another server's port. */
+    /** Accepts a WebSocket upgrade that another server's port received. */
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   }>;
 
@@ -54,7 +54,7 @@ type State = {
   delayMs: number;
 };
 
-/** Starts a fake node on free ports; its head is block 1000. */
+/** Starts a fake node on free ports. Its head is block 1000. */
 export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<FakeNode> {
   const httpLimits = { ...gethLimits, ...given };
   const state: State = {

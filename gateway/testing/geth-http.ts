@@ -2,19 +2,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 
-/** Limits of a node's HTTP interface. The defaults are geth's (its `rpc` package and `node` defaults). */
+/** Limits on a node's HTTP interface. The defaults are geth's (from its `rpc` package and `node` defaults). */
 export type HttpLimits = Readonly<{
   bodyBytes: number;
   /** Max calls per batch. */
   batchItems: number;
-  /** Max bytes of the results of one batch. */
+  /** Max total bytes of the results of one batch. */
   batchResponseBytes: number;
 }>;
 
 /** geth's own limits: `defaultBodyLimit`, `BatchRequestLimit`, `BatchResponseMaxSize`. */
 export const gethLimits: HttpLimits = { bodyBytes: 5_242_880, batchItems: 1_000, batchResponseBytes: 25_000_000 };
 
-/** Reads a request like geth's HTTP server. Returns undefined if it rejected the request, or the sender disconnected. */
+/** Reads a request in the way geth's HTTP server does. Returns undefined if it rejected the request, or if the sender disconnected. */
 export async function readAsGeth(
   request: IncomingMessage,
   response: ServerResponse,
@@ -34,7 +34,7 @@ export async function readAsGeth(
   return body.toString("utf8");
 }
 
-/** Sends a response like geth: compressed for clients that accept that. */
+/** Sends a response in the way geth does: compressed if the client accepts that. */
 export function sendAsGeth(request: IncomingMessage, response: ServerResponse, text: string): void {
   const isCompressed = request.headers["accept-encoding"]?.includes("gzip") === true;
   const body = isCompressed ? gzipSync(text) : Buffer.from(text);
@@ -43,12 +43,12 @@ export function sendAsGeth(request: IncomingMessage, response: ServerResponse, t
   response.end(body);
 }
 
-/** Formats geth's response to a batch over its call limit: one error, with the id of the first call. */
+/** Formats geth's response to a batch that exceeds its call limit: a single error, with the id of the first call. */
 export function respondBatchTooLarge(firstId: string): string {
   return `[{"jsonrpc":"2.0","id":${firstId},"error":{"code":-32600,"message":"batch too large"}}]`;
 }
 
-/** Formats geth's response to a batch: the calls after those whose results exceeded the limit get an error each. */
+/** Formats geth's response to a batch: once the results exceed the limit, each remaining call gets an error. */
 export function joinAsGeth(
   answers: readonly Readonly<{ id: string; text: string }>[],
   { batchResponseBytes }: HttpLimits,

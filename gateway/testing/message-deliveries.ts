@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { messageBytes } from "./generated-messages.ts";
 
-/** Deliveries generated at a time. */
+/** Number of deliveries generated at a time. */
 const madeAtOnce = 1_000;
 
 /**
- * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or unreadable: in invalid chunks, with a wrong length, or
- * cut off by a client that disconnects.
+ * How a message is sent: in one write, in pieces, in chunks or over WebSocket; or as an unreadable message: in invalid chunks, with a wrong
+ * length, or cut off by a client that disconnects.
  */
 type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" | "wrongLength" | "cutOff";
 
@@ -14,11 +14,11 @@ type DeliveryWay = "whole" | "pieces" | "chunks" | "webSocket" | "brokenChunks" 
 export type Delivery = Readonly<{
   body: Buffer;
   way: DeliveryWay;
-  /** Positions at which the body is cut, in thousandths of its length. */
+  /** Positions at which the body is split, in thousandths of its length. */
   cuts: readonly number[];
-  /** Milliseconds between the pieces. */
+  /** Pause between the pieces, in ms. */
   pauseMs: number;
-  /** Number that selects the fault of an unreadable delivery. */
+  /** Number that selects the fault in an unreadable delivery. */
   harm: number;
 }>;
 
@@ -34,14 +34,14 @@ const delivery: fc.Arbitrary<Delivery> = fc.record({
   harm: fc.nat(1_000),
 });
 
-/** Generates deliveries, deterministic for a seed. */
+/** Generates deliveries; deterministic for a given seed. */
 export function* createDeliveries(seed: number, runs: number): Generator<Delivery> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(delivery, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
   }
 }
 
-/** Cuts the body into the pieces to send. */
+/** Splits the body into the pieces to send. */
 export function truncateBody({ body, cuts }: Delivery): readonly Buffer[] {
   const places = [0, ...cuts.map((cut) => Math.floor((cut * body.length) / 1_000)).sort((a, b) => a - b), body.length];
   return places.slice(1).map((end, at) => body.subarray(places[at], end));

@@ -7,9 +7,9 @@ import { computeExpectedResponse, explainWrongResponse } from "./expected-answer
 import { truncateBody, cutBroken, type Delivery } from "./message-deliveries.ts";
 import { sendRaw } from "./raw-exchange.ts";
 
-/** Max response time for one message; a longer one counts as hung. */
+/** Max response time for one message; a message that takes longer counts as hung. */
 const answerMs = 60_000;
-/** Messages per WebSocket before another is opened, so that subscriptions come and go. */
+/** Messages per WebSocket before a new one is opened, so that subscriptions come and go. */
 const messagesOfOne = 200;
 /** Allowed response statuses for an unreadable request. */
 const refusals: ReadonlySet<string> = new Set(["200", "400", "408", "413"]);
@@ -21,7 +21,7 @@ const firstRequest = Buffer.from(
 /** Sends deliveries to one gateway, one after another. */
 export type MessageSender = AsyncDisposable &
   Readonly<{
-    /** Sends a delivery, and describes what is wrong with the response; undefined if nothing is. */
+    /** Sends a delivery and describes what is wrong with the response; returns undefined if nothing is. */
     send: (delivery: Delivery) => Promise<string | undefined>;
   }>;
 
@@ -34,7 +34,7 @@ export function createMessageSender(url: string, batchItems: number): MessageSen
       const { body, way } = delivery;
       const expected = computeExpectedResponse(body, batchItems);
       if (way === "brokenChunks" || way === "wrongLength" || way === "cutOff") {
-        // A valid request comes first: its response shows that the gateway has accepted the connection.
+        // A valid request is sent first: the response to it shows that the gateway has accepted the connection.
         const pieces = [firstRequest, ...cutBroken(delivery)];
         return explainWrongRefusal(await sendRaw(url, pieces, { expected: 1, quietMs: 4, giveUpMs: answerMs }));
       }
@@ -82,7 +82,7 @@ function explainWrongRefusal(text: string): string | undefined {
   return wrong === undefined ? undefined : `status ${wrong} of what can't be read`;
 }
 
-/** Creates a source of WebSockets, one after another: a new one once the present one has sent its share, or is closed. */
+/** Creates a source of WebSockets, used one after another: opens a new one once the current one has sent its share or is closed. */
 function createSocketSource(url: string) {
   let socket: WebSocket | undefined;
   let sent = 0;
@@ -106,7 +106,7 @@ function createSocketSource(url: string) {
   };
 }
 
-/** Sends a message and a final one, and returns the `replies` received; text that is not UTF-8 ends the connection (RFC 6455). */
+/** Sends a message and then a final one, and returns the `replies` received. Text that is not UTF-8 ends the connection (RFC 6455). */
 function sendOverWebSocket(
   socket: WebSocket,
   body: Buffer,

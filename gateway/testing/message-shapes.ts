@@ -1,24 +1,24 @@
-/** A message described by the numbers that a search varies: its filling, the filling's size, and the frame around it. */
+/** A message described by the numbers that a search varies: its filling, the size of the filling, and the frame around it. */
 export type MessageShape = Readonly<{
   method: keyof typeof frames;
   /** Index of the method's frame that contains the filling. */
   frame: number;
   /** Names of the two fillings, which alternate. */
   atoms: readonly [Atom, Atom];
-  /** Number of times that the first comes before the second. */
+  /** How many times the first filling occurs before each occurrence of the second. */
   ratio: number;
-  /** White space after each atom. */
+  /** Number of whitespace characters after each atom. */
   spaces: number;
   /** Approximate bytes of one call. */
   bytes: number;
-  /** Calls in the batch; 1: no batch. */
+  /** Number of calls in the batch; 1 means no batch. */
   items: number;
 }>;
 
 const address = `"0x${"ab".repeat(20)}"`;
 const hash = `"0x${"cd".repeat(32)}"`;
 
-/** Fillings of messages: values, or members if the frame is an object's. */
+/** Fillings for messages: values, or members if the frame is an object's. */
 export const atoms = {
   one: "1",
   empty: "[]",
@@ -40,7 +40,7 @@ export const atoms = {
 /** Name of a filling. */
 export type Atom = keyof typeof atoms;
 
-/** Parameters of a method, with a placeholder for the filling: `*` for values, `@` for members with a name each, `#` for a text's characters. */
+/** Parameters of a method, with a placeholder for the filling: `*` for values, `@` for members with distinct names, `#` for the characters of a string. */
 const frames = {
   eth_call: ["[*]", '[{"data":"0x#"},"latest"]', '[{"to":"0x0"},"latest",{@}]', '[{"input":"#"},{@}]'],
   eth_estimateGas: ["[*]", '[{"data":"0x#"}]'],
@@ -71,7 +71,7 @@ export function countFrames(method: MessageShape["method"]): number {
   return frames[method].length;
 }
 
-/** Builds the bytes of a shape's message. */
+/** Builds the bytes of the message with this shape. */
 export function buildMessage({
   method,
   frame,

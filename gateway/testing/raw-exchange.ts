@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 
-/** Bytes of a connection, one item per write. */
+/** Bytes to send on a connection, one item per write. */
 export type Stream = readonly Buffer[];
 
 /**
- * Sends pieces over a raw connection, one after another, never half-closes, and collects the output until the peer closes, or has been
- * silent for `quietMs` after `expected` responses, or sent too little for `giveUpMs`. Blanks dates.
+ * Sends pieces over a raw connection, one after another, without half-closing it. Collects the output until the peer closes, has been
+ * silent for `quietMs` after `expected` responses, or has sent too little for `giveUpMs`. Blanks out dates.
  */
 export function sendRaw(
   url: string,

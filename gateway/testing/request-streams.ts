@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { formatChunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
-/** Streams generated at a time. */
+/** Number of streams generated at a time. */
 const madeAtOnce = 1_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -93,7 +93,7 @@ export type Part = Readonly<{
   newline: string;
   length: number;
   type: boolean;
-  /** Style of a chunked body; absent: sent with its length. */
+  /** Style of a chunked body; if absent, the body is sent with its length. */
   chunks?: ChunkStyle | undefined;
 }>;
 
@@ -115,10 +115,10 @@ export function formatRequest({ line, extra, body, newline, length, type, chunks
   return [...lines, `Content-Length: ${body.length + length}`, "", body].join(newline);
 }
 
-/** A byte that replaces another or is inserted before it; `at` is its position in thousandths of the stream. */
+/** A byte that replaces another byte or is inserted before it; `at` is its position in thousandths of the stream. */
 const oddByte = fc.record({ at: fc.nat(999), byte: fc.nat(255), isExtra: fc.boolean() });
 
-/** One request of any shape, sometimes with an odd byte, cut anywhere. */
+/** One request of any shape, sometimes with an odd byte, split anywhere. */
 const alone = fc.record({
   parts: part.map((one) => [one]),
   oddBytes: fc.oneof(
@@ -152,8 +152,8 @@ const harmless = [
 const calls = ["POST / HTTP/1.1", "POST http://a/ HTTP/1.1"];
 const kept = wellFormed([...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"], [...harmless, "Origin: https://a"]);
 /**
- * Calls of which the last ends the connection. Behind an unread body, or with bytes after the last request, the way in which the bytes
- * reach node:http's parser would determine which responses are out before it gives up.
+ * Calls, the last of which ends the connection. If an unread body came first, or bytes followed the last request, the way the bytes reach
+ * node:http's parser would determine which responses are sent before it gives up.
  */
 const closing = fc
   .tuple(
@@ -177,7 +177,7 @@ const stream = fc.oneof(alone, several);
 
 type OddByte = Readonly<{ at: number; byte: number; isExtra: boolean }>;
 
-/** Content of one connection: requests with odd bytes in them, cut anywhere or sent one at a time. */
+/** Content of one connection: requests with odd bytes in them, split anywhere or sent one at a time. */
 export type GivenStream = Readonly<{
   parts: readonly Part[];
   oddBytes: readonly OddByte[];
@@ -185,7 +185,7 @@ export type GivenStream = Readonly<{
   perRequest: boolean;
 }>;
 
-/** Returns the bytes of each write. */
+/** Returns the bytes for each write. */
 export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
   const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));
@@ -199,7 +199,7 @@ function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
   return text.slice(0, place) + String.fromCharCode(byte) + text.slice(isExtra ? place : place + 1);
 }
 
-/** Generates streams, deterministic for a seed. */
+/** Generates streams; deterministic for a given seed. */
 export function* createStreams(seed: number, runs: number): Generator<GivenStream> {
   for (let made = 0; made < runs; made += madeAtOnce) {
     yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });

@@ -12,7 +12,7 @@ export type TestClient = AsyncDisposable &
     closed: Promise<readonly [code: number, reason: string]>;
   }>;
 
-/** Connects to a gateway's WebSocket; `headers` are sent with the upgrade, `behaviour` sets what is unusual about the client. */
+/** Connects to a gateway's WebSocket. `headers` are sent with the upgrade; `behaviour` describes anything unusual about the client. */
 export async function connectTestClient(
   httpUrl: string,
   headers: Readonly<Record<string, string>> = {},

@@ -12,12 +12,12 @@ import { boundProcessConnections } from "#daemon/http/connections/connection-bud
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
 
-/** Builds settings with free ports. */
+/** Builds settings that use free ports. */
 export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
   const free = { port: 0 };
   return gatewaySection.parse({
     ...given,
-    // On a busy machine a test's event loop runs late, which most tests are not about.
+    // On a busy machine, the event loop of a test runs late, which is not what most tests are about.
     overload: { loopDelayMs: 60_000, ...(given["overload"] as object) },
     public: { ...free, ...(given["public"] as object) },
     private: { ...free, ...(given["private"] as object) },
@@ -25,12 +25,15 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   });
 }
 
-/** Time that a gateway under test gives its clients to close their connections, unless a test is about that: every test stops a gateway. */
+/**
+ * How long a gateway under test gives its clients to close their connections. It is brief because every test stops a gateway; a test about
+ * the drain uses another pause.
+ */
 const briefly: Pause = (_ms, signal) => pause(10, signal);
 
 /**
- * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` is how its stop waits for clients: the
- * machine's timer if a test is about that.
+ * Starts a gateway in front of a node, on free ports, and waits until it knows the head. `wait` determines how the gateway waits for
+ * clients when it stops: use the system timer if the test is about that.
  */
 export async function startTestGateway(
   node: Readonly<{
@@ -60,7 +63,7 @@ export async function startTestGateway(
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };
 }
 
-/** Posts a body and reads the response. */
+/** Posts a body and returns the response. */
 export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: "POST",
@@ -70,7 +73,7 @@ export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, 
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Calls a method with id 1 and reads the response. */
+/** Calls a method with id 1 and returns the response. */
 export async function call(url: string, method: string, params: readonly unknown[] = []) {
   const { text } = await post(url, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
   return JSON.parse(text) as { id: unknown; result?: unknown; error?: { code: number; message: string } };

@@ -22,11 +22,11 @@ import { testSettings } from "./test-gateway.ts";
 
 /** Thread time spent on a message, in milliseconds. */
 export type TurnTimes = Readonly<{
-  /** The longest tick of the event loop. */
+  /** The longest event loop tick. */
   longestMs: number;
-  /** All its ticks together. */
+  /** All ticks together. */
   allMs: number;
-  /** Start of its response. */
+  /** Start of the response. */
   answer: string;
 }>;
 
@@ -36,9 +36,9 @@ const now = () => performance.now();
 const silent = createLog({ service: "test", level: "silent" });
 
 /**
- * Creates a meter of the gateway's own work on a message: everything from the message's bytes to those of the calls to the node, and back
- * from the node's response, with default limits and a caller with an unlimited rate. Only sockets are left out; bytes that would be written
- * to one are copied instead.
+ * Creates a function that measures the gateway's own work on a message: everything from the message's bytes to the bytes of the calls to
+ * the node, and back from the node's response, with default limits and a caller with an unlimited rate. Only sockets are excluded; bytes
+ * that would be written to a socket are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const policy = createPolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
@@ -92,7 +92,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       // Runs the work left for the end of the tick.
       await undefined;
       const { user, system } = process.threadCpuUsage(used);
-      // On a busy machine the clock advances while another process runs; the thread's own time is reported a little late.
+      // On a busy machine, the clock advances while another process runs, and the thread's own time is reported slightly late.
       const ms = Math.min(now() - startedAt, (user + system) / 1_000);
       longestMs = Math.max(longestMs, ms);
       allMs += ms;
@@ -109,7 +109,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   };
 }
 
-/** Creates a sink that processes a response like a connection: encodes its text as bytes, copies the node's bytes. */
+/** Creates a sink that processes a response like a connection does: it encodes text as bytes and copies the node's bytes. */
 function createCopyingSink(took: (start: string) => void): ResponseSink {
   const whole = (json: string) => took(Buffer.from(json, "latin1").toString("latin1", 0, shownLength));
   return {
@@ -127,7 +127,7 @@ function createCopyingSink(took: (start: string) => void): ResponseSink {
 
 const answer = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
 
-/** Builds the node's response to a call or a batch, and returns the step that delivers it. */
+/** Builds the node's response to a call or a batch, and returns a function that delivers it. */
 function createAnswerStep(call: NodeCall | undefined): () => void {
   if (call === undefined) return () => undefined;
   const { id, body, sink } = call;

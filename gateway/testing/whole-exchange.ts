@@ -1,34 +1,34 @@
 import { connect, type Socket } from "node:net";
 import type { Stream } from "./raw-exchange.ts";
 
-/** Peer of an exchange, and how to detect its end. */
+/** Peer in an exchange, and how to detect the end of the exchange. */
 export type WholeExchangeOptions = Readonly<{
   url: string;
-  /** A request sent once the pieces got their responses or the peer is silent. */
+  /** A request sent once the pieces have been answered or the peer is silent. */
   last: Buffer;
-  /** End of the response to `last`; no other response may end like it. */
+  /** End of the response to `last`; no other response may have the same end. */
   lastAnswer: string;
   /** Number of responses to wait for before `last` is sent. */
   expected: number;
-  /** Silence after which `last` is sent, and after that the connection is closed. */
+  /** Silence after which `last` is sent, and the further silence after which the connection is closed. */
   quietMs: number;
-  /** Event loop ticks between two pieces, in which a peer in this process reads the first piece and its response arrives. */
+  /** Number of event loop ticks between two pieces, during which a peer in this process reads the first piece and its response arrives. */
   turnsBetween: number;
 }>;
 
 /**
- * Steps that make up a silence: if this process stalls for a while, only one step passes before the sockets are read again, which leaves
- * the rest for a response in transit through client, gateway and node.
+ * Number of steps that make up a silence. If this process stalls for a while, only one step passes before the sockets are read again, which
+ * leaves the remaining steps for a response in transit through client, gateway and node.
  */
 const quietSteps = 12;
 
-/** Max time of an exchange; a longer one counts as hung. */
+/** Max time for an exchange; an exchange that takes longer counts as hung. */
 const exchangeMs = 60_000;
 
 /**
- * Sends pieces, then `last`, then the end of the connection, and resolves with everything received until the peer closed or responded to
- * `last`. Blanks dates. Undefined if the peer closed before a piece was sent: the system may then have discarded responses, so that they
- * can't be judged.
+ * Sends pieces, then `last`, then the end of the connection. Resolves with everything received until the peer closed or responded to
+ * `last`, with dates blanked out. Resolves with undefined if the peer closed before a piece was sent: the system may then have discarded
+ * responses, so they can't be judged.
  */
 export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promise<string | undefined> {
   const { hostname, port } = new URL(options.url);

@@ -10,7 +10,7 @@ const gatheredMost = 65_536;
 
 export type ResponseBodyDependencies = Readonly<{
   sink: ResponseSink;
-  /** Memory for assembling a short response. */
+  /** Buffers for assembling short responses. */
   scratch: ScratchBuffers;
   /** Called when the sink applies backpressure, until `resume`. */
   hold: () => void;
@@ -22,26 +22,26 @@ export type ResponseBodyDependencies = Readonly<{
 export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "tooLarge">;
 
 /**
- * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without a copy. So does a
- * short one that arrives in several reads, if its sink only accepts whole bodies; any other is streamed.
+ * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without copying. So does a
+ * short body that arrives in several reads, if its sink accepts only whole bodies. Any other body is streamed.
  */
 export class ResponseBody {
   readonly #head: ResponseHead;
   readonly #limitBytes: number;
   readonly #dependencies: ResponseBodyDependencies;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Remaining bytes of a body with known length. */
+  /** Remaining bytes of a body whose length is known. */
   #leftBytes: number;
   #passedBytes = 0;
-  /** All of the body that has not gone to the sink yet, in the current read. */
+  /** The part of the body in the current read that has not gone to the sink yet. */
   #inRead: Buffer | undefined;
-  /** The same in separate memory, of which `#gatheredBytes` are used. */
+  /** The part of the body that has not gone to the sink yet, in a separate buffer, of which `#gatheredBytes` are used. */
   #gathered: Buffer | undefined;
   #gatheredBytes = 0;
   #isStreaming = false;
   #isDropped = false;
   #isBad = false;
-  /** Whether the sink may retain the bytes of the current read. */
+  /** Whether the sink may retain the bytes from the current read. */
   #isReadKept = false;
 
   /** `limitBytes` is the max size of the body. */
@@ -53,12 +53,15 @@ export class ResponseBody {
     this.#leftBytes = head.lengthBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the sink streams, so that part of a long read may be forwarded. */
+  /** Whether the sink is being streamed to, so that part of a long read may be forwarded. */
   get isStreaming(): boolean {
     return this.#isStreaming;
   }
 
-  /** Processes the bytes of one read. After `done`, `end` forwards the rest, before the read's bytes are overwritten. `isKept`: they are never overwritten. */
+  /**
+   * Processes the bytes from one read. After `done`, `end` must forward the rest before the read's bytes are overwritten. `isKept` means
+   * that they are never overwritten.
+   */
   read(bytes: Buffer, isKept: boolean): BodyState {
     this.#isReadKept = isKept;
     const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
@@ -123,7 +126,7 @@ export class ResponseBody {
     }
   }
 
-  /** Copies the bytes of a finished read before they are overwritten: the body is not complete yet. */
+  /** Copies the bytes from a finished read before they are overwritten: the body is not complete yet. */
   #settle(): void {
     const isShort = Math.max(this.#head.lengthBytes ?? 0, this.#passedBytes) <= gatheredMost;
     if (this.#dependencies.sink.wantsWhole !== true || !isShort) this.#stream();

@@ -1,15 +1,15 @@
 import { isDigit } from "../json-rpc/json-scanner.ts";
 
 /**
- * The ids (JSON text) of a batch's calls. Most clients count upwards: an integer larger than all before it is new, and no set of ids is
- * kept until an id breaks that order.
+ * The ids (JSON text) of the calls in a batch. Most clients count upwards: an integer larger than all previous ids is new, so no set of ids
+ * is built until an id breaks that order.
  */
 export class BatchIds {
-  /** Ids that arrived before there was a set. */
+  /** Ids that arrived before the set was created. */
   readonly #counted: string[] = [];
   #largest = "";
   #all: Set<string> | undefined;
-  /** The last id that was larger than all before: cached between lookup and insertion. */
+  /** The last id that was larger than all previous ones; cached between lookup and insertion. */
   #larger: string | undefined;
 
   has(id: string): boolean {
@@ -32,7 +32,7 @@ export class BatchIds {
     }
   }
 
-  /** Returns whether an id is an integer larger than all before it, by comparing digits: parsing a long one as a number would be slower. */
+  /** Returns whether an id is an integer larger than all previous ones. Compares digits: parsing a long id as a number would be slower. */
   #isLarger(id: string): boolean {
     const { length } = id;
     const more = length - this.#largest.length;

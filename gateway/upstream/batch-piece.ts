@@ -9,39 +9,39 @@ import { joinBodies } from "./join-bodies.ts";
 import { readTypicalResponses, type TypicalResponses } from "./usual-answers.ts";
 import { BatchResponseReading, ofTheBatch } from "./read-batch-answer.ts";
 
-/** Max bytes of one batch's body; geth accepts 5 MiB. */
+/** Max size of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
 
-/** Limits of a piece. */
+/** Limits on a piece. */
 export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number }>;
 
 export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
   turns: SharedTurns;
-  /** Called with the reason when the node did not serve the batch as one. */
+  /** Called with the reason if the node did not serve the batch as a whole. */
   refused: (why: string) => void;
-  /** Called with the number of calls whose responses fit in the readable part of a batch response. */
+  /** Called with the number of calls whose responses fit into the readable part of a batch response. */
   cutAfter: (items: number) => void;
 }>;
 
 /**
- * Calls sent to the node as one batch. Each gets the response with its id, as if it had been sent alone. Calls that get no response in the
- * batch (the node accepts no batches, returns one error for all, omits calls, or its response grows too long) are sent again alone: every
- * call in it is read-only.
+ * Calls that are sent to the node as one batch. Each gets the response with its id, as if it had been sent alone. Calls that get no
+ * response in the batch (because the node accepts no batches, returns one error for all, omits calls, or sends too long a response) are
+ * resent individually, which is safe because every call in the batch is read-only.
  */
 export class BatchPiece implements ResponseSink {
   readonly #options: BatchPieceOptions;
   readonly #dependencies: BatchPieceDependencies;
-  /** Entries in the order of the calls, including cancelled ones. */
+  /** Entries in call order, including cancelled ones. */
   readonly #entries: PieceCall[] = [];
   readonly #ids = new BatchIds();
-  /** Number of calls that wait for a response. */
+  /** Number of calls that are waiting for a response. */
   #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
-  /** Callers who joined one of its calls before it was sent. */
+  /** Callers that joined one of the calls before the piece was sent. */
   readonly #joiners = new Set<string>();
-  /** Created with the first part of a response that arrives in parts. */
+  /** Created when the first part of a response arrives, if it does not arrive whole. */
   #parts: ResponseParts | undefined;
   #memory: HeldBytes | undefined;
   #caller = "";
@@ -63,7 +63,7 @@ export class BatchPiece implements ResponseSink {
     return entry;
   }
 
-  /** Adds a call that serves as its own entry, until it is exchanged. */
+  /** Adds a call that serves as its own entry until it is replaced by `exchange`. */
   addPlain(call: PieceCall): void {
     this.#entries.push(call);
     this.#ids.add(call.id);
@@ -71,7 +71,7 @@ export class BatchPiece implements ResponseSink {
     this.#sizeBytes += call.endsAt - call.startsAt;
   }
 
-  /** Replaces a plain call by an entry; the plain call goes to the node as this one. */
+  /** Replaces a plain call with an entry; the plain call goes to the node as this entry's call. */
   exchange(plain: PieceCall, call: NodeCall): PieceEntry {
     const entry = new PieceEntry(call, this);
     const place = this.#entries.indexOf(plain);
@@ -79,7 +79,7 @@ export class BatchPiece implements ResponseSink {
     return entry;
   }
 
-  /** Queries the node; call it once, after the last call was added. */
+  /** Queries the node. Call it once, after the last call has been added. */
   send(): void {
     const left = this.#entries.filter(({ isOver }) => !isOver);
     this.#entries.splice(0, this.#entries.length, ...left);
@@ -97,7 +97,7 @@ export class BatchPiece implements ResponseSink {
       caller,
       memory,
       id: batchId,
-      // Built on demand: the calls' own texts are retained until their responses arrive, and a second copy would double that.
+      // Built on demand: the calls' own texts are retained until their responses arrive, and a second copy would double that memory.
       get body() {
         return joinBodies(entries);
       },
@@ -109,7 +109,7 @@ export class BatchPiece implements ResponseSink {
     for (const joined of this.#joiners) this.#flow.join(joined);
   }
 
-  /** Records that a call was cancelled. Once all are, the node's response is no longer needed. */
+  /** Records that a call was cancelled. Once all calls are cancelled, the node's response is no longer needed. */
   left(): void {
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
@@ -121,7 +121,7 @@ export class BatchPiece implements ResponseSink {
     this.bytes(Buffer.from(json, "latin1"));
   }
 
-  /** Reads a response that arrived in one read: it is short, and its bytes are overwritten in a later tick. */
+  /** Reads a response that arrived in one read. It is short, and its bytes are overwritten in a later tick. */
   bytes(body: Buffer): void {
     const usual = readTypicalResponses(body, this.#entries);
     if (usual !== undefined) {
@@ -144,7 +144,7 @@ export class BatchPiece implements ResponseSink {
     return true;
   }
 
-  /** Reads a response that arrived in parts: it is long, so it is parsed and delivered in its caller's turns. */
+  /** Reads a response that arrived in parts. It is long, so it is parsed and delivered in its caller's turns. */
   end(): void {
     this.#readInTurns();
   }
@@ -159,7 +159,7 @@ export class BatchPiece implements ResponseSink {
     }
   }
 
-  /** Cuts a response that exceeds the memory limit: its complete parts count. */
+  /** Cuts off a response that exceeds the memory limit; its complete elements still count. */
   #cut(why: PartsFailure): void {
     this.#flow?.cancel();
     this.#readInTurns(why);
@@ -203,7 +203,7 @@ export class BatchPiece implements ResponseSink {
       this.#refuse("it answers a batch with something other than an answer to each call");
       return;
     }
-    // The memory available now does not predict that of later responses.
+    // The memory available now says nothing about the memory available for later responses.
     if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
     for (const [place, entry] of this.#clear().entries()) {
@@ -231,7 +231,7 @@ export class BatchPiece implements ResponseSink {
     return this.#entries.splice(0);
   }
 
-  /** Records that another caller waits for one of the calls, and so for all of them. */
+  /** Records that another caller is waiting for one of the calls, and therefore for the whole piece. */
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);

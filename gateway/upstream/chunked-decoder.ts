@@ -1,22 +1,22 @@
-/** Max length of a chunk-size line, with its extensions. */
+/** Max length of a chunk-size line, including its extensions. */
 const sizeLineBytes = 256;
-/** Max digits of a chunk's size. */
+/** Max digits of a chunk size. */
 const sizeDigits = 8;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Ignores trailers. */
+/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Trailers are ignored. */
 export class ChunkedDecoder {
   #line = "";
   #left = 0;
   #state: "size" | "data" | "dataEnd" | "trailer" = "size";
-  /** Offsets of the last read's data in that read's bytes. */
+  /** Offsets of the data within the bytes of the last read. */
   dataStart = 0;
   dataEnd = 0;
 
   /**
-   * Processes the bytes of one read, and compacts the data of its chunks in place, so that it is contiguous however many chunks there are.
-   * Returns `more`, `done` once the body's end was read, or `bad`.
+   * Processes the bytes from one read and compacts the data of its chunks in place, so that the data is contiguous however many chunks
+   * there are. Returns `more`, `done` once the end of the body has been read, or `bad`.
    */
   push(bytes: Buffer): "more" | "done" | "bad" {
     let at = 0;
@@ -60,8 +60,8 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Parses a line in the form that nearly all servers use, without creating a string: the end of a chunk, or a size alone. Returns its end,
-   * or `at` for any other line.
+   * Parses a line in the form that nearly all servers use, without creating a string: the end of a chunk, or a size without extensions.
+   * Returns the end of the line, or `at` for any other line.
    */
   #skipUsualLine(bytes: Buffer, at: number): number {
     if (this.#state === "trailer") return at;

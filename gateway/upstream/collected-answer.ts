@@ -2,12 +2,12 @@ import type { NodeFailure } from "../errors.ts";
 import { ResponseParts, type ResponseSink, type ResponseSource } from "../answers/answer-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
-/** Receiver of a buffered response. */
+/** Receiver for a buffered response. */
 export type CollectedReceiver = Readonly<{
-  /** Receives the whole response. The bytes are only valid until this returns: copy what must stay. */
+  /** Receives the whole response. The bytes are valid only until this method returns: copy anything you retain. */
   whole: (body: Buffer) => void;
   fail: (failure: NodeFailure) => void;
-  /** Called for a response too long to be buffered: it is streamed from its start to the returned sink, if there is one. */
+  /** Called if a response is too long to be buffered. The response is then streamed from its start to the returned sink, if there is one. */
   tooLong: () => ResponseSink | undefined;
 }>;
 
@@ -24,7 +24,8 @@ export class CollectedResponse implements ResponseSink {
   #onward: ResponseSink | undefined;
 
   /**
-   * @param memory Memory budget of the buffered parts; without it, the code that limits the number of such responses limits their bytes.
+   * @param memory Memory budget for the buffered parts; if absent, the code that limits the number of such responses thereby limits their
+   * bytes.
    */
   constructor(limitBytes: number, receiver: CollectedReceiver, memory?: HeldBytes) {
     this.#memory = memory;

@@ -1,9 +1,10 @@
-/** A connection whose response waits for its client to read it. */
+/** A connection whose response is waiting for its client to read it. */
 type Held = Readonly<{ caller: string; cut: () => void }>;
 
 /**
- * The node's connections whose responses wait for slow clients. There are never more than `most`: at one more, the caller with the most of
- * them loses the one that has waited longest, so that clients that read nothing can't block the node's connections for other clients.
+ * Connections to the node whose responses are waiting for slow clients. There are never more than `most`: if one more is added, the caller
+ * with the most such connections loses the one that has waited longest, so that clients that read nothing can't block the connections to
+ * the node for other clients.
  */
 export class HeldConnections<Connection extends Held> {
   readonly #most: number;
@@ -14,7 +15,7 @@ export class HeldConnections<Connection extends Held> {
     this.#most = most;
   }
 
-  /** Adds a connection whose response starts to wait. */
+  /** Adds a connection whose response has started to wait. */
   add(connection: Connection): void {
     this.#held.add(connection);
     if (this.#held.size <= this.#most) return;
@@ -24,7 +25,7 @@ export class HeldConnections<Connection extends Held> {
     slowest.cut();
   }
 
-  /** Removes a connection that no longer waits. */
+  /** Removes a connection that is no longer waiting. */
   delete(connection: Connection): void {
     this.#held.delete(connection);
   }

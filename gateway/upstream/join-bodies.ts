@@ -1,6 +1,6 @@
 import type { PieceCall } from "./piece-entry.ts";
 
-/** Joins calls to a batch. Calls that are adjacent in one text, separated by a comma, are sliced from it together. */
+/** Joins calls into a batch. Calls that are adjacent in the same text, separated by a comma, are sliced from it together. */
 export function joinBodies(calls: readonly Pick<PieceCall, "text" | "startsAt" | "endsAt">[]): string {
   let batch = "[";
   let from = 0;

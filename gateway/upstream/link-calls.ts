@@ -9,10 +9,10 @@ export const unanswered: NodeResponse = {
   json: formatRpcError(rpcErrors.nodeUnavailable),
 };
 
-/** Calls over the node's WebSocket that wait for their responses. */
+/** Calls over the node's WebSocket that are awaiting a response. */
 export type LinkCalls = Readonly<{
   send: (socket: WebSocket, method: string, params: string) => Promise<NodeResponse>;
-  /** Completes the call that a message's id refers to. */
+  /** Completes the call whose id is in the message. */
   settle: (message: ReadonlyMap<string, string>) => void;
   /** Ends all calls after the connection is lost: no more responses will arrive. */
   dropAll: () => void;
@@ -32,7 +32,7 @@ export function createLinkCalls(timeoutMs: number): LinkCalls {
         over.abort();
         resolve(answer);
       });
-      // Reads the node's responses from while this process was suspended before the timeout fires.
+      // Responses that the node sent while this process was suspended are read before the timeout fires.
       return pauseWhileRunning(timeoutMs, over.signal).then(() => {
         if (over.signal.aborted) return promise;
         waiting.delete(id);

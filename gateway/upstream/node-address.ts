@@ -1,9 +1,9 @@
 import { TextsByLength } from "../wire/texts-by-length.ts";
 
-/** HTTP address of the node, and the constant start of every request to it: its head, as binary strings, up to the end of the length's line. */
+/** HTTP address of the node, and the constant parts of every request to it: its head, as binary strings, up to the end of the Content-Length line. */
 export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestStarts: TextsByLength }>;
 
-/** Parses the address in a URL, and builds the head of every request to it. */
+/** Parses the address in a URL and builds the head for every request to it. */
 export function parseNodeAddress(httpUrl: string): NodeAddress {
   const url = new URL(httpUrl);
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;

@@ -5,28 +5,28 @@ import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import type { PieceCall } from "./piece-entry.ts";
 
-/** How long a caller's batches stay small, or its calls alone, after the node failed to serve one. */
+/** How long a caller's batches stay small, or its calls are sent alone, after the node failed to serve a batch. */
 const smallForMs = 60_000;
-/** Max callers for which that is remembered; a forgotten caller tries a whole batch again. */
+/** Max number of callers for which a failure is remembered; a forgotten caller tries a whole batch again. */
 const rememberedCallers = 1_000;
 
 /**
- * The part of one client's batch that goes to the node. From `gather` to `release` it waits for more calls, except for full pieces;
- * otherwise everything sent in one tick of the event loop goes together.
+ * The part of one client's batch that goes to the node. From `gather` to `release`, it waits for more calls, except for full pieces;
+ * outside that period, all calls sent in one event loop tick go together.
  */
 export type NodeBatch = NodeSender &
   Readonly<{
     gather: () => void;
     release: () => void;
-    /** Adds a call that serves as its own entry to a piece, and returns the piece. Call it only while `items` is more than 1. */
+    /** Adds a call that serves as its own entry to a piece, and returns the piece. Call this only while `items` is greater than 1. */
     addPlain: (call: PieceCall) => BatchPiece;
   }>;
 
-/** Builds batches for the node from the remaining calls in clients' batches. */
+/** Builds batches for the node from calls in clients' batches. */
 export type NodeBatches = Readonly<{
-  /** Returns how many of a caller's calls may go to the node together now; 1 while the node is known not to serve its batches. */
+  /** Returns how many of a caller's calls may currently go to the node together; 1 while the node is known not to serve that caller's batches. */
   items: (caller: string) => number;
-  /** Starts a client's batch, which is sent in pieces. */
+  /** Opens a client's batch, which is sent in pieces. */
   open: (caller: string) => NodeBatch;
 }>;
 
@@ -38,9 +38,9 @@ export type NodeBatchesDependencies = Readonly<{
 }>;
 
 /**
- * Creates the batches for one node. Remembers for a minute, per caller, how much of a batch the node did serve: a long response, a slow
- * call or one that the node can't parse does not shrink other callers' batches. With a node that accepts no batches, each caller that sends
- * them causes one failed try per minute.
+ * Creates the batches for one node. Remembers for a minute, per caller, how much of a batch the node served: a long response, a slow call
+ * or a call that the node can't parse does not shrink other callers' batches. If a node accepts no batches, each caller that sends them
+ * causes one failed attempt per minute.
  */
 export function createNodeBatches(
   options: BatchPieceOptions,
@@ -103,7 +103,7 @@ export function createNodeBatches(
         },
         release: () => {
           isGathering = false;
-          // The responses of one piece start the calls of the next one by one.
+          // The responses to one piece start the calls of the next one individually.
           if (piece !== undefined) queueMicrotask(send);
         },
       };

@@ -21,10 +21,10 @@ import { openNodeSocket } from "./node-socket.ts";
 
 /** Max size of a response head. */
 const headBytes = 16_384;
-/** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller one would waste most of it. */
+/** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
 const ownBufferBytes = 16_384;
 
-/** Parts that a connection shares with its pool, and its callbacks to it. */
+/** Dependencies that a connection shares with its pool, and its callbacks to the pool. */
 export type ConnectionDependencies = Readonly<{
   outbox: Outbox;
   turns: SharedTurns;
@@ -32,7 +32,7 @@ export type ConnectionDependencies = Readonly<{
   keepHead: KeepMessageHead;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
-  /** Called with a call that got no response bytes because the node had closed the keep-alive connection. */
+  /** Called with a call that got no response because the node had closed the keep-alive connection. */
   again: (ticket: NodeTicket) => void;
   /** Called when the response starts or stops waiting for its reader. */
   held: (connection: NodeConnection, isHeld: boolean) => void;
@@ -41,11 +41,11 @@ export type ConnectionDependencies = Readonly<{
 type Limits = Readonly<{
   responseBytes: () => number;
   connectTimeoutMs: number;
-  /** Returns the deadline of a wait that starts now, in the clock of `expire`. */
+  /** Returns the deadline of a wait that starts now, on the clock that `expire` uses. */
   deadlineIn: (waitMs: number) => number;
 }>;
 
-/** One keep-alive connection to the node; serves one call at a time and streams its response. */
+/** One keep-alive connection to the node. It serves one call at a time and streams the response. */
 export class NodeConnection implements Disposable {
   readonly #address: NodeAddress;
   readonly #limits: Limits;
@@ -54,7 +54,7 @@ export class NodeConnection implements Disposable {
   readonly #readHead: ReturnType<typeof createResponseHeadReader>;
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
-  /** Receiver of the current response's body, once its head was read. */
+  /** Receiver for the current response's body, once its head has been read. */
   #sink: ResponseSink | undefined;
   #body: ResponseBody | undefined;
   #held: Buffer | undefined;
@@ -62,9 +62,9 @@ export class NodeConnection implements Disposable {
   #connected = false;
   #deadline = 0;
   #paused = false;
-  /** Yields to other callers before more of a long response is read. */
+  /** Yields to other callers before reading more of a long response. */
   readonly #turn: TurnWait;
-  /** When it became idle, in the clock's milliseconds. */
+  /** Time in milliseconds when the connection became idle, on the pool's clock. */
   idleSince = 0;
   share: number | undefined;
 
@@ -108,12 +108,12 @@ export class NodeConnection implements Disposable {
     return this.#ticket?.call.caller ?? "";
   }
 
-  /** Aborts a call whose client does not read its response while other calls need the connection. */
+  /** Aborts a call whose client does not read the response while other calls need the connection. */
   cut(): void {
     this.#fail("slowReader");
   }
 
-  /** Cancels a call. Its response would still arrive on this connection, so this closes the connection, too. */
+  /** Cancels a call. Its response would still arrive on this connection, so the connection is closed, too. */
   cancel(ticket: NodeTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
@@ -121,7 +121,7 @@ export class NodeConnection implements Disposable {
     this.#socket.destroy();
   }
 
-  /** Ends a call past its deadline, whether the node is silent or the client does not read. */
+  /** Ends a call that is past its deadline, either because the node is silent or because the client does not read. */
   expire(now: number): void {
     if (this.#ticket === undefined || now < this.#deadline) return;
     this.#fail(this.#connected ? "timeout" : "unavailable");
@@ -140,7 +140,7 @@ export class NodeConnection implements Disposable {
       const isLong = bytes.length >= ownBufferBytes;
       const isKept = isLong && body.isStreaming;
       this.#receiveBody(ticket, body, { head: this.#head, bytes, isKept });
-      // A socket with much data is read repeatedly in one tick of the event loop.
+      // A socket with a lot of pending data is read repeatedly in one event loop tick.
       if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
       return isKept;
     }

@@ -9,14 +9,14 @@ import { createLinkCalls, unanswered } from "./link-calls.ts";
 /** Max size of a message from the node over WebSocket. */
 const messageBytes = 67_108_864;
 
-/** URL of the node's WebSocket, delays between connection attempts, and timeout of a handshake or a call; times in ms. */
+/** URL of the node's WebSocket, delays between connection attempts, and timeout for a handshake or a call; times are in ms. */
 export type NodeLinkOptions = Readonly<{ url: string; reconnectMs: number; reconnectMaxMs: number; timeoutMs: number }>;
 
 export type NodeLinkEvents = Readonly<{
   opened: () => void;
-  /** Called when the connection is lost, and with it every subscription. */
+  /** Called when the connection, and with it every subscription, is lost. */
   lost: () => void;
-  /** Called with a notification: the subscription's id and its result, both JSON text. */
+  /** Called with a notification: the subscription's id and the result, both as JSON text. */
   notified: (subscription: string, result: string) => void;
 }>;
 
@@ -26,18 +26,18 @@ export type NodeLink = Disposable &
     isOpen: () => boolean;
     /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
     call: (method: string, params: string) => Promise<NodeResponse>;
-    /** Closes the connection and reconnects: for an open but silent connection. */
+    /** Closes the connection and reconnects; meant for a connection that is open but silent. */
     reset: () => void;
-    /** Connects at once if the next attempt is still pending: the node was seen by other means. */
+    /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
     hasten: () => void;
   }>;
 
-/** `random`, from 0 up to 1, adds jitter to the connection attempts. */
+/** `random` returns a number from 0 up to 1, which adds jitter to the connection attempts. */
 export type NodeLinkDependencies = Readonly<{ events: NodeLinkEvents; log: Logger; random: () => number }>;
 
 type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefined; isOver: boolean };
 
-/** Connects to the node's WebSocket and reconnects, with backoff while it can't be reached, until disposed of. */
+/** Connects to the node's WebSocket and reconnects, with backoff while the node can't be reached, until disposed of. */
 export function startNodeLink(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies): NodeLink {
   const calls = createLinkCalls(options.timeoutMs);
   const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
@@ -78,7 +78,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
       events.opened();
     });
     socket.on("message", receive);
-    // Followed by "close".
+    // A "close" event follows.
     socket.on("error", (error) => {
       if (!wasOpen && !state.isOver) notify("unreachable", error);
     });
@@ -112,7 +112,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   };
 }
 
-/** Aborts a handshake after its timeout. The timeout of `ws` would also count time in which this process was suspended. */
+/** Aborts a handshake when it times out. The timeout in `ws` would also count time during which this process was suspended. */
 async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
   await pauseWhileRunning(ms, settled);
   if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
@@ -120,7 +120,7 @@ async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Err
 
 type LinkWord = "open" | "lost" | "unreachable";
 
-/** Logs changes of the connection, once per change and not per attempt. */
+/** Logs changes in the connection's state: once per change, not per attempt. */
 function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
   const { host } = new URL(url);
   let last: LinkWord | undefined;

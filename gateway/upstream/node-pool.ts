@@ -10,7 +10,7 @@ import { NodeConnection } from "./node-connection.ts";
 import { NodeTicket } from "./node-ticket.ts";
 import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
 
-/** Limits of the pool. */
+/** Limits on the pool. */
 export type NodePoolOptions = QueueBounds &
   Readonly<{
     httpUrl: string;
@@ -22,17 +22,17 @@ export type NodePoolOptions = QueueBounds &
     responseBytes: () => number;
   }>;
 
-/** Typical number of multi-read responses assembled at a time: memory for that many of each size is retained. */
+/** Typical number of multi-read responses assembled at a time; buffers for this many of each size are retained. */
 const gatheredAtOnce = 16;
 
-/** Interval between two timeout sweeps; the resolution of every timeout. */
+/** Interval between timeout sweeps, and therefore the resolution of every timeout. */
 const sweepMs = 50;
-/** Sweep interval while no call is in flight, when only idle connections age: avoids waking an idle process. */
+/** Sweep interval while no call is in flight and only idle connections can time out: avoids waking an idle process. */
 const restingSweepMs = 1_000;
 
 /**
- * Keep-alive connections to the node, some of which stay reserved for callers with few. Calls beyond them wait in a bounded queue, which
- * serves callers round-robin.
+ * Keep-alive connections to the node, some of which stay reserved for callers that have few. Calls that get no connection wait in a bounded
+ * queue, which serves callers round-robin.
  */
 export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
@@ -55,8 +55,8 @@ export class NodePool implements Disposable {
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
   /**
-   * Clock of the deadlines: milliseconds, advanced only by the sweep so that no call reads the clock, and by little at a time: time in
-   * which the whole process was suspended does not count against the node.
+   * Clock for the deadlines, in milliseconds. Only the sweep advances it, so that no call has to read the clock, and only by small steps:
+   * time during which the whole process was suspended does not count against the node.
    */
   #clockMs = 0;
 
@@ -95,13 +95,13 @@ export class NodePool implements Disposable {
     for (const connection of this.#all) connection[Symbol.dispose]();
   }
 
-  /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits in the others' only. */
+  /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits only in the queues of the other callers. */
   #join(ticket: NodeTicket, caller: string): void {
     if (!this.#waiting.has(ticket)) return;
     ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
     if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
     this.#waiting.join(ticket, caller);
-    // This caller may get a connection where those before it may not.
+    // This caller may be allowed a connection where the previous callers were not.
     this.#serveWaiting();
   }
 
@@ -142,7 +142,7 @@ export class NodePool implements Disposable {
     this.#serveWaiting();
   }
 
-  /** Serves waiting calls: a connection released by one caller may let several of them proceed. */
+  /** Serves waiting calls: a connection released by one caller may allow several of them to proceed. */
   #serveWaiting(): void {
     while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
       const next = this.#waiting.next((caller) => this.#shares.mayAcquire(caller));
@@ -171,7 +171,7 @@ export class NodePool implements Disposable {
     }
   }
 
-  /** Returns the deadline of a wait; it is never early, and at most two sweeps late. */
+  /** Returns the deadline of a wait. The deadline is never early, and at most two sweeps late. */
   #deadlineIn(waitMs: number): number {
     return this.#clockMs + waitMs + sweepMs;
   }
@@ -182,7 +182,7 @@ export class NodePool implements Disposable {
     return setInterval(() => this.#expire(), everyMs).unref();
   }
 
-  /** Returns to short sweeps, and sets the clock before the first deadline is computed with it. */
+  /** Returns to short sweeps and sets the clock, before the first deadline is computed from it. */
   #wake(): void {
     this.#advance();
     this.#sweep = this.#sweepEach(sweepMs);

@@ -8,9 +8,9 @@ const readBytes = 65_536;
 
 export type NodeSocketEvents = Readonly<{
   connected: () => void;
-  /** Called with received bytes. They are overwritten by the next read unless this returns true: then the receiver owns them. */
+  /** Called with received bytes. The next read overwrites them unless this callback returns true, which transfers ownership to the receiver. */
   received: (bytes: Buffer) => boolean;
-  /** Called when the connection is closed, for whatever reason. */
+  /** Called when the connection closes, for whatever reason. */
   closed: () => void;
 }>;
 
@@ -21,13 +21,13 @@ export function openNodeSocket({ secure, host, port }: NodeAddress, events: Node
   socket.setNoDelay(true);
   socket.on(secure ? "secureConnect" : "connect", events.connected);
   socket.on("end", () => socket.destroy());
-  // Every error is followed by "close".
+  // Every error is followed by a "close" event.
   socket.on("error", () => socket.destroy());
   socket.on("close", events.closed);
   return socket;
 }
 
-/** Creates one buffer reused for all reads, which saves a buffer per short response and the stream's queue. */
+/** Creates one buffer that is reused for all reads, which avoids a buffer per short response and the stream's queue. */
 function readInto({ received }: NodeSocketEvents): OnReadOpts {
   let buffer = Buffer.allocUnsafeSlow(readBytes);
   let isKept = false;

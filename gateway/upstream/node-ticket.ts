@@ -9,10 +9,10 @@ type TicketQueue = Readonly<{
 /** Connection assigned to a ticket. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
-/** A call's position: in the queue until `waitsUntil`, then on a connection. The code that made the call controls it by its ticket. */
+/** A call's position: in the queue until `waitsUntil`, then on a connection. The ticket lets the code that made the call control it. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
-  /** Deadline in the pool's clock. */
+  /** Deadline, on the pool's clock. */
   waitsUntil = 0;
   connection: TicketConnection | undefined;
   readonly #queue: TicketQueue;

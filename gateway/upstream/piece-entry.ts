@@ -6,35 +6,35 @@ import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** Callbacks from an entry to its piece. */
 type EntryPiece = Readonly<{
-  /** Called when its call is cancelled. */
+  /** Called when the entry's call is cancelled. */
   left: () => void;
-  /** Called when another caller waits for its response. */
+  /** Called when another caller waits for the response. */
   joined: (caller: string) => void;
 }>;
 
 /** A call in a piece: an entry, or a plain read that serves as its own entry. */
 export type PieceCall = Readonly<{
-  /** Its id, as JSON text. */
+  /** The call's id, as JSON text. */
   id: string;
-  /** Text that contains its request, and the request's offsets in it. */
+  /** Text that contains the call's request, and the offsets of the request within that text. */
   text: string;
   startsAt: number;
   endsAt: number;
   timeoutMs: number;
-  /** Its caller; the following fields of a piece's first call are sent to the node with the piece. */
+  /** The call's caller. The values of this and the following fields in a piece's first call are sent to the node with the piece. */
   caller: string;
   memory?: HeldBytes | undefined;
   traceContext?: TraceContext | undefined;
-  /** Whether it was cancelled, or has its response. */
+  /** Whether the call was cancelled or has its response. */
   isOver: boolean;
   answer: (text: string) => void;
-  /** Sends the responses for itself, the call at `from`, and as many after it as it can; returns their number. */
+  /** Delivers the responses to this call, to the call at `from`, and to as many calls after that as possible; returns how many. */
   answerRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
   fail: (failure: NodeFailure) => void;
   requestAlone: (pool: NodeSender) => void;
 }>;
 
-/** One call in a piece; if the call is sent again alone, the entry controls that, too. */
+/** One call in a piece. If the call is resent alone, the entry controls the resent call, too. */
 export class PieceEntry implements NodeFlow, PieceCall {
   readonly call: NodeCall;
   readonly startsAt = 0;
@@ -42,7 +42,7 @@ export class PieceEntry implements NodeFlow, PieceCall {
   #own: NodeFlow | undefined;
   /** Created when the first other caller joins. */
   #joiners: Set<string> | undefined;
-  /** Whether it was cancelled, or has its response. */
+  /** Whether the call was cancelled or has its response. */
   isOver = false;
 
   constructor(call: NodeCall, piece: EntryPiece) {

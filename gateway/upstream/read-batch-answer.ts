@@ -10,30 +10,31 @@ const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 const comma = 0x2c;
 
-/** Start of most nodes' responses, up to the id, and the text after it. */
+/** Start of most nodes' responses, up to the id, and the text that follows the id. */
 export const answerStart = '{"jsonrpc":"2.0","id":';
 export const resultStart = ',"result":';
 const errorStart = ',"error":';
 
-/** Bytes of a response parsed per step. */
+/** Number of bytes of a response that are parsed per step. */
 const stepBytes = 16_384;
 
-/** Max length of a response that is searched for its id; a longer one must have its id at either end, where nodes write it. */
+/** Max length of a response that is searched for its id. A longer response must have its id at either end, which is where nodes write it. */
 const searchedBytes = 65_536;
 
-/** Marks a response that reports that the call failed because of this batch: alone it may succeed. */
+/** Marks a response that says that the call failed because of this batch; sent alone, the call may succeed. */
 export const ofTheBatch = "";
 
-/** The node's responses by the index of their calls, as slices of one binary string; undefined where the node sent none. */
+/** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
 export type BatchResponses = readonly (string | undefined)[];
 
 /** A response being parsed. */
 type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
 
 /**
- * Parses the node's response to a batch of calls with these ids (JSON text), in steps. Elements without one of the requested ids are
- * skipped if they have none (`null`: the node did not know), and invalidate the whole response if they have another id, or a duplicate:
- * `answers` is undefined. So does a text that is not a JSON array, unless it was `cut`: then it is parsed up to its last complete element.
+ * Parses the node's response to a batch of calls with these ids (JSON text), in steps. An element without an id (`null`: the node did not
+ * know it) is skipped. An element with an id that was not requested, or with a duplicate id, invalidates the whole response: `answers` is
+ * undefined. A text that is not a JSON array also invalidates it, unless the text was `cut`, in which case it is parsed up to its last
+ * complete element.
  */
 export class BatchResponseReading {
   readonly #bytes: Buffer;
@@ -45,7 +46,7 @@ export class BatchResponseReading {
   readonly #scan: ValueScan;
   #at: number;
   #element: Element | undefined;
-  /** Index of the call whose response is next, in most nodes' order. */
+  /** Index of the call whose response comes next, if the node responds in the usual order. */
   #next = 0;
   #isOver = false;
   #isBroken = false;
@@ -69,7 +70,7 @@ export class BatchResponseReading {
     return this.#isBroken ? undefined : this.#answers;
   }
 
-  /** Parses one step; returns the number of bytes, 0 at the end. */
+  /** Parses one step. Returns the number of bytes, or 0 at the end. */
   step(): number {
     if (this.#isOver) return 0;
     const scan = this.#scan;
@@ -82,7 +83,7 @@ export class BatchResponseReading {
     return this.#isOver ? 0 : Math.max(1, bytes);
   }
 
-  /** Starts an element. Most nodes respond in the order of the calls, and write a response's members in the same order. */
+  /** Starts an element. Most nodes respond in call order, and write the members of each response in the same order. */
   #begin(): Element {
     const start = this.#at;
     const place = this.#next;
@@ -118,7 +119,7 @@ export class BatchResponseReading {
     }
   }
 
-  /** Continues at the next element, or ends at the array's end. */
+  /** Continues at the next element, or ends at the end of the array. */
   #goOnAt(after: number): void {
     const code = this.#bytes[after];
     if (code === comma) this.#at = skipSpace(this.#bytes, after + 1);
@@ -142,7 +143,7 @@ export class BatchResponseReading {
   }
 }
 
-/** Finds the index of an id; needed only if a node responds in an unusual order or format. */
+/** Finds the index for an id; needed only if a node responds in an unusual order or format. */
 class Places {
   readonly #ids: readonly string[];
   #places: ReadonlyMap<string, number> | undefined;
@@ -157,7 +158,7 @@ class Places {
   }
 }
 
-/** Returns how the response to the call with this id starts at `at`: like most nodes' results, like most nodes' errors, or differently. */
+/** Returns the form in which the response to the call with this id starts at `at`: that of most nodes' results, that of most nodes' errors, or another. */
 function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
   if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
   const idEnd = at + answerStart.length + id.length;
@@ -165,13 +166,16 @@ function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
   return isAt(bytes, idEnd, errorStart) ? "error" : "other";
 }
 
-/** An id as the first or second member of a response, and as its last: text at an object's end is not part of a string or of an inner object. */
+/** Matches an id that is the first, second or last member of a response: text at the end of an object can't be part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
-/** Max length of an id with its key that is matched there. */
+/** Max length of an id, including its key, that is matched there. */
 const idBytes = 2_048;
 
-/** Reads the id of a response, JSON text; `null` if it has none, undefined if it is not an object, or is long and has its id at neither end. */
+/**
+ * Reads the id of a response (JSON text). Returns `null` if the response has none, and undefined if it is not an object, or if it is long
+ * and has its id at neither end.
+ */
 function readId(element: string): string | undefined {
   if (element.length > searchedBytes) {
     return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
@@ -180,7 +184,7 @@ function readId(element: string): string | undefined {
   return members === undefined ? undefined : (members.get("id") ?? "null");
 }
 
-/** Error texts that concern the batch and not the call: geth's "response too large"; others mention the batch. */
+/** Error texts that concern the batch rather than the call: geth's "response too large"; other nodes mention the batch. */
 const batchErrors = /response too large|\bbatch/i;
 /** Max length of a response that is searched for such an error. */
 const errorLength = 4_096;

@@ -2,13 +2,13 @@ import { CollectedResponse } from "./collected-answer.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodePool } from "./node-pool.ts";
 
-/** Max size of the response to the gateway's own query. */
+/** Max size of the response to a query from the gateway itself. */
 const answerBytes = 8_388_608;
 
-/** Caller key of the gateway's own queries; no listener has this name. */
+/** Caller key of the gateway's own queries; no caller from a listener has this key. */
 const ownCaller = "gateway";
 
-/** Queries the node for the gateway itself. Returns undefined if it does not respond, or responds with an error. */
+/** Queries the node on behalf of the gateway itself. Returns undefined if the node does not respond or responds with an error. */
 export function requestNode(
   pool: Pick<NodePool, "send">,
   call: Readonly<{ method: string; params: string; timeoutMs: number }>,

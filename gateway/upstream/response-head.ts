@@ -13,10 +13,10 @@ import type { ResponseSink } from "../answers/answer-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
 import { batchId, type NodeCall } from "./node-call.ts";
 
-/** Properties of the body of the node's HTTP response, from its head. */
+/** Properties of the body of the node's HTTP response, taken from the response head. */
 export type ResponseHead = Readonly<{
   status: number;
-  /** Absent if the body is chunked or ends with the connection. */
+  /** Absent if the body is chunked or ends when the connection closes. */
   lengthBytes: number | undefined;
   chunked: boolean;
   keepAlive: boolean;
@@ -26,12 +26,12 @@ const lowerC = 0x63;
 const lowerT = 0x74;
 const lowerCaseBit = 0x20;
 
-/** Outcome of reading a head: a complete head and the offset of the body after it, or an incomplete one, or one that is not HTTP/1.1. */
+/** Outcome of reading a head: a complete head and the offset of the body that follows; an incomplete head; or a head that is not HTTP/1.1. */
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
 /**
- * Creates a reader of one node's heads. Within a second only the length in them changes, if that: the rest is parsed once. Some nodes send
- * long responses in chunks and short ones with a length, so it remembers the last head of either kind.
+ * Creates a parser for the response heads of one node. Within a second, at most the length in them changes, so the rest is parsed only
+ * once. Some nodes send long responses in chunks and short ones with a length, so the parser remembers the last head of either kind.
  */
 export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
@@ -59,8 +59,8 @@ export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer)
 }
 
 /**
- * Parses a response's status line and headers, with the empty line; undefined if they are not HTTP/1.1, or contain two different lengths
- * (RFC 9112, section 6.3).
+ * Parses a response's status line and headers, including the empty line. Returns undefined if they are not HTTP/1.1 or contain two
+ * different lengths (RFC 9112, section 6.3).
  */
 function readResponseHead(head: string): ResponseHead | undefined {
   const status = head.slice(9, 12);
@@ -72,7 +72,7 @@ function readResponseHead(head: string): ResponseHead | undefined {
   for (let at = head.indexOf("\r\n"); at !== -1;) {
     const start = at + 2;
     at = head.indexOf("\r\n", start);
-    // Few headers start like the three that matter.
+    // Few headers start like the three relevant ones.
     const first = head.charCodeAt(start) | lowerCaseBit;
     if (first !== lowerC && first !== lowerT) continue;
     const line = head.slice(start, at).toLowerCase();
@@ -88,7 +88,7 @@ function readResponseHead(head: string): ResponseHead | undefined {
   return { status: Number(status), lengthBytes, chunked, keepAlive };
 }
 
-/** Returns the failure that a response with this head means; undefined if it is a valid response. */
+/** Returns the failure that a response with this head represents, or undefined if it is a valid response. */
 export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
   if (status === 429) return "limited";
@@ -99,19 +99,19 @@ export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes
 const openBrace = 0x7b;
 const openBracket = 0x5b;
 
-/** Returns whether a body starts like JSON-RPC: a proxy's error page does not, and would make a client's whole batch unreadable. */
+/** Returns whether a body starts like JSON-RPC. A proxy's error page does not, and would make a client's whole batch unreadable. */
 export function beginsAsJsonRpc(body: Uint8Array): boolean {
   const first = body[0] === openBrace ? openBrace : body[skipSpace(body, 0)];
   return first === openBrace || first === openBracket;
 }
 
-/** Max size of a body outside HTTP 200 that is searched for a JSON-RPC error; the longest content that nodes put there is revert data. */
+/** Max size of a body with a status other than 200 that is searched for a JSON-RPC error; the longest content that nodes put there is revert data. */
 export const errorBytes = 1_048_576;
 
 /**
- * Creates the sink for the body of a response outside HTTP 200. Some nodes return JSON-RPC errors with 4xx or 5xx: such an error is
- * forwarded unchanged to the caller, under the call's own id. Anything else becomes the failure given by the status. Undefined if the body
- * can't contain an error, or only one that is too large.
+ * Creates the sink for the body of a response with a status other than 200. Some nodes return JSON-RPC errors with 4xx or 5xx: such an
+ * error is forwarded unchanged to the caller, under the call's own id. Anything else becomes the failure determined by the status. Returns
+ * undefined if the body can't contain an error, or can contain only one that is too large.
  */
 export function readErrorResponse(
   { id, sink }: Pick<NodeCall, "id" | "sink">,
@@ -122,7 +122,8 @@ export function readErrorResponse(
   const parts: Buffer[] = [];
   const text = (body: string) => {
     const error = readRpcError(body);
-    // A batch (only batches have this id) would be sent again call by call: too much for a node that was called too often.
+    // A batch (only batches have this id) would be resent call by call, which is too much for a node that has already received too many
+    // calls.
     if (error === undefined || (failure === "limited" && id === batchId)) sink.fail(failure);
     else sink.bytes(Buffer.from(formatErrorJsonResponse(id, error), "latin1"), "node");
   };
@@ -136,7 +137,7 @@ export function readErrorResponse(
   };
 }
 
-/** Reads the error of a JSON-RPC response, JSON text; undefined if the text, a binary string, is no such response. */
+/** Reads the error in a JSON-RPC response, as JSON text; returns undefined if the text, a binary string, is not such a response. */
 function readRpcError(text: string): string | undefined {
   const error = readObject(text)?.get("error");
   const members = error === undefined ? undefined : readObject(error);

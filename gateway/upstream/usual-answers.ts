@@ -27,13 +27,13 @@ export class TypicalResponses {
     return this.#ends[place] ?? 0;
   }
 
-  /** Returns the responses from one index up to another (exclusive), unchanged from the text. */
+  /** Returns the responses from one index to another (exclusive), unchanged from the text. */
   slice(from: number, to: number): string {
     return this.text.slice(this.startOf(from), this.endOf(to - 1));
   }
 }
 
-/** Parses such a response to calls with these ids at once; undefined if it has any other format, or contains an error. */
+/** Parses a response in this format to calls with these ids, all at once. Returns undefined if the response has any other format or contains an error. */
 export function readTypicalResponses(
   bytes: Buffer,
   calls: readonly Readonly<{ id: string }>[],

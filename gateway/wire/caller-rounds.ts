@@ -1,4 +1,4 @@
-/** Waiting work by caller, served round-robin: one piece per caller, however many it has. */
+/** Waiting work by caller, served round-robin: one item per caller, however many the caller has. */
 export class CallerRounds<Waiting> {
   /** Work in round-robin order: the caller served last is at the end. */
   readonly #waiting = new Map<string, Waiting[]>();
@@ -17,7 +17,7 @@ export class CallerRounds<Waiting> {
     else own.push(waiting);
   }
 
-  /** Removes and returns the next piece; undefined if nothing waits. */
+  /** Removes and returns the next item; returns undefined if nothing is waiting. */
   next(): Waiting | undefined {
     for (const [caller, own] of this.#waiting) {
       const waiting = own.shift();

@@ -1,7 +1,7 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "./received-bytes.ts";
 
-/** Writable side of a client: its socket, or a node:http response. */
+/** Writable side of a client: a socket or a node:http response. */
 type WrittenTo = Readonly<{
   writableNeedDrain: boolean;
   writableLength: number;
@@ -12,27 +12,27 @@ type WrittenTo = Readonly<{
 
 /** Max waiting bytes per write: a slow client's progress is measured in steps of this size. */
 const pieceBytes = 65_536;
-/** Max bytes written without a copy if nothing waits. */
+/** Max bytes written without copying if nothing is waiting. */
 const directBytes = 81_920;
 const nothing = Buffer.alloc(0);
-/** Size up to which bytes are copied behind their head: for larger ones a write of both costs less than the copy and its garbage. */
+/** Size up to which bytes are copied behind their head: for larger bodies, writing both costs less than the copy and its garbage. */
 const copiedBytes = 16_384;
-/** Waiting bytes from which no more are requested. */
+/** Number of waiting bytes at which no more are requested. */
 const enoughBytes = 262_144;
 
 /**
- * Bytes written for a client that has not read them yet. They count against the connection's memory budget, and free the node's connection
- * for other calls while a client reads slowly. Its owner calls `drained` when the target can accept more.
+ * Bytes written for a client that has not read them yet. They count against the connection's memory budget, and free the connection to the
+ * node for other calls while the client reads slowly. The owner calls `drained` when the target can accept more.
  */
 export class ClientBacklog implements Disposable {
   readonly #target: WrittenTo;
   readonly #memory: ClientBytes;
   #queue: Readonly<{ head: Buffer; bytes: Buffer }>[] = [];
-  /** Offset at which the first item of the queue continues. */
+  /** Offset at which the first item in the queue continues. */
   #at = 0;
-  /** Bytes of the queue; a buffer counts until all of it is written. */
+  /** Bytes in the queue; a buffer counts until all of it has been written. */
   #bytes = 0;
-  /** Bytes buffered by the target itself, as far as they are counted. */
+  /** Bytes buffered by the target itself that are counted. */
   #counted = 0;
   #isFull = false;
   #afterAll: (() => void)[] = [];
@@ -47,14 +47,14 @@ export class ClientBacklog implements Disposable {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
-  /** Bytes that wait here, excluding those of the target. */
+  /** Number of bytes that are waiting here, excluding those buffered by the target. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Writes in the order of calls. False means that the caller should wait until `drained` returns true. A `head` goes before the bytes in
-   * the same write, and is joined to them when the client reads them; at most `pieceBytes` may follow one.
+   * Writes bytes, in call order. Returns false if the caller should wait until `drained` returns true. A `head` is sent before the bytes in
+   * the same write, and is joined to them when the client reads them; at most `pieceBytes` may follow a head.
    */
   write(bytes: Buffer, head: Buffer = nothing): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
@@ -69,7 +69,7 @@ export class ClientBacklog implements Disposable {
     return !this.#isFull;
   }
 
-  /** Runs a function once everything is written: at once if nothing waits here. */
+  /** Runs a function once everything has been written; if nothing is waiting here, runs it at once. */
   afterAll(run: () => void): void {
     if (this.#queue.length === 0) run();
     else this.#afterAll.push(run);

@@ -3,20 +3,20 @@ import { memoize } from "#daemon/memoize.ts";
 /** The empty line that ends the head of an HTTP message. */
 export const headEnd = Buffer.from("\r\n\r\n");
 
-/** The head of an HTTP message: the bytes before the number of its Content-Length, and those after it. */
+/** The head of an HTTP message: the bytes before the value of its Content-Length, and the bytes after it. */
 export type MessageHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
-/** Position of the body of a message that starts with a known head. */
+/** Position of the body in a message that starts with a known head. */
 export type BodyLocation = Readonly<{ startsAt: number; lengthBytes: number }>;
 
 const zero = 0x30;
 const nine = 0x39;
-/** Max digits of a length parsed here: a longer length makes a head unknown. */
+/** Max digits of a length that is parsed here; a head with a longer length counts as unknown. */
 const maxDigits = 9;
 const lengthDigits = /(?<name>\r\ncontent-length: ?)\d+(?=\r)/i;
 const contentLength = /\r\ncontent-length: ?/gi;
 
-/** Stores a head, with its empty line; undefined unless it has exactly one Content-Length. */
+/** Stores a head, including its empty line; returns undefined unless it has exactly one Content-Length. */
 export function createMessageHead(head: string): MessageHead | undefined {
   const [match, ...others] = head.matchAll(contentLength);
   if (match === undefined || others.length > 0) return undefined;
@@ -24,15 +24,15 @@ export function createMessageHead(head: string): MessageHead | undefined {
   return { before: toBytes(head.slice(0, start)), after: toBytes(head.slice(head.indexOf("\r\n", start))) };
 }
 
-/** Max number of shared heads, and their max length. */
+/** Max number of shared heads, and max length of each. */
 const shared = { most: 64, nameLength: 2_048 };
 
 /** Stores heads, like `createMessageHead`. */
 export type KeepMessageHead = typeof createMessageHead;
 
 /**
- * Creates a store that returns one object for all heads that differ only in length: bytes that many connections compare again and again are
- * then in one location, and stay in the processor's caches.
+ * Creates a store that returns the same object for all heads that differ only in length. Bytes that many connections compare again and
+ * again are then in one location and stay in the processor's caches.
  */
 export function shareMessageHeads(): KeepMessageHead {
   const keep = memoize(shared, (text) => ({ head: createMessageHead(text) }));
@@ -40,8 +40,8 @@ export function shareMessageHeads(): KeepMessageHead {
 }
 
 /**
- * Finds the body if these bytes start with the same head, whatever the body's length; otherwise undefined. A client sends the same head
- * again and again, and so does a node within a second of its Date: only the length changes.
+ * Finds the body if these bytes start with the same head, regardless of the body's length; otherwise returns undefined. A client sends the
+ * same head again and again, and so does a node while its Date stays within the same second: only the length changes.
  */
 export function findBodyLocation(bytes: Buffer, { before, after }: MessageHead): BodyLocation | undefined {
   if (!hasAt(bytes, 0, before)) return undefined;
@@ -63,7 +63,7 @@ export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
   return hasAt(bytes, 0, part);
 }
 
-/** Returns the bytes of a binary string, in their own memory: a slice of the pool that small buffers share would keep all of that pool alive. */
+/** Returns the bytes of a binary string in a separate allocation: a slice of the pool that small buffers share would keep the whole pool alive. */
 export function toBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }

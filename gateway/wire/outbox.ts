@@ -1,34 +1,35 @@
 import type { Socket } from "node:net";
 import { ScratchBuffers } from "./scratch-buffers.ts";
 
-/** Max number of waiting pieces, and their max total length; above either they are written at once. */
+/** Max number of waiting pieces, and their max total length; if either is exceeded, the pieces are written at once. */
 const waitingPieces = 128;
 const waitingBytes = 262_144;
 
 /**
- * Short messages to be written to sockets. They are written together once the event loop has read everything received, not one after each
- * read: a write wakes its receiver, which costs more than the write itself if the receiver has just gone to sleep again, and the code that
- * reads and the code that writes stay in the processor's caches. A single message is still written in the same tick of the event loop.
+ * Short messages to be written to sockets. They are written together once the event loop has read everything received, rather than after
+ * each read. A write wakes its receiver, which costs more than the write itself if the receiver has just gone to sleep again. In addition,
+ * the code that reads and the code that writes stay in the processor's caches. A single message is still written in the same event loop
+ * tick.
  */
 export type Outbox = Readonly<{
-  /** Writes a binary string, in the order of calls. */
+  /** Writes a binary string; writes keep the order of calls. */
   write: (socket: Socket, text: string) => void;
   /** Writes a binary string and the bytes after it, which are copied. */
   writeBytes: (socket: Socket, text: string, bytes: Buffer) => void;
-  /** Runs a function with a socket after everything written to it before. */
+  /** Runs a function with a socket after everything that was written to the socket before. */
   after: (socket: Socket, run: (socket: Socket) => void) => void;
-  /** Writes the waiting pieces at once: call it before a socket is written to, ended or transferred by other means. */
+  /** Writes the waiting pieces at once. Call it before a socket is written to, ended or transferred by other means. */
   flush: () => void;
-  /** Memory for messages that are too long to wait. */
+  /** Buffers for messages that are too long to wait. */
   scratch: ScratchBuffers;
 }>;
 
-/** Max length of a message that should wait here; a longer one is written where the bytes that its reader has not read are counted. */
+/** Max length of a message that should wait here. A longer message is written where the bytes that its reader has not read are counted. */
 export const outboxBytes = 9_216;
 
 export function createOutbox(): Outbox {
   const sockets: Socket[] = [];
-  /** Piece for each socket: a text, the end of its bytes in `copied` (they start where the previous ones end), or a function to run with it. */
+  /** A piece for a socket: a text; the end of its bytes in `copied`, which start where the previous ones end; or a function to run with the socket. */
   const pieces: (string | number | ((socket: Socket) => void))[] = [];
   let copied: Buffer | undefined;
   let copiedTo = 0;
@@ -50,7 +51,7 @@ export function createOutbox(): Outbox {
         isHeld ||= socket.writableLength > 0;
       }
     }
-    // A socket still owns what it could not send at once.
+    // A socket still owns any bytes that it could not send at once.
     if (isHeld) copied = undefined;
     sockets.length = 0;
     pieces.length = 0;
@@ -91,7 +92,7 @@ export function createOutbox(): Outbox {
 /** Max number of corked sockets. */
 const socketsMost = 128;
 
-/** Corks sockets until the event loop has read everything received, and then writes it together: the counterpart of `Outbox` for node:http. */
+/** Corks sockets until the event loop has read everything received, then writes everything together: the counterpart of `Outbox` for node:http. */
 export type Corks = Readonly<{ add: (socket: Socket) => void }>;
 
 export function createCorks(): Corks {

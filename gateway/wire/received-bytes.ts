@@ -1,14 +1,14 @@
 const nothing = Buffer.alloc(0);
 
 /**
- * Bytes in order of arrival, in one buffer that grows by doubling: bodies that arrive byte by byte cost at most twice their size, and time
- * proportional to it. Bytes returned by `bytes` never change; writes only go after them.
+ * Bytes in order of arrival, in one buffer that grows by doubling: bodies that arrive byte by byte take at most twice their size, and time
+ * proportional to their size. Bytes returned by `bytes` never change; later writes only go after them.
  */
 export class ReceivedBytes {
   #buffer: Buffer = nothing;
   #start = 0;
   #end = 0;
-  /** Whether this object owns the buffer; a single piece is stored without a copy. */
+  /** Whether this object owns the buffer; a single piece is stored without copying. */
   #isOwn = false;
 
   get length(): number {
@@ -41,7 +41,7 @@ export class ReceivedBytes {
     this.#end += piece.length;
   }
 
-  /** Copies the rest of a piece stored without a copy, before its memory is reused. */
+  /** Copies the rest of a piece that was stored without copying, before its memory is reused. */
   own(): void {
     if (this.#isOwn || this.length === 0) return;
     const own = Buffer.allocUnsafeSlow(this.length);
@@ -63,7 +63,7 @@ export class ReceivedBytes {
   }
 }
 
-/** Returns bytes that keep only themselves alive: a slice of a buffer more than twice as large is copied. */
+/** Returns bytes that keep nothing else alive: a slice of a buffer more than twice as large is copied. */
 export function copyToOwnMemory(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
 }

@@ -1,21 +1,21 @@
-/** The smallest and the largest buffer: longer messages get their own memory. */
+/** Sizes of the smallest and largest buffers: longer messages get their own memory. */
 const leastBytes = 16_384;
 const mostBytes = 131_072;
 
 /**
- * Reusable memory for assembling messages. A buffer whose message was not sent at once belongs to that message from then on: its size is a
- * power of two, so that the memory used is at most twice the memory counted.
+ * Reusable buffers for assembling messages. If a message can't be sent at once, its buffer belongs to the message from then on. Buffer
+ * sizes are powers of two, so the memory used is at most twice the memory counted.
  */
 export class ScratchBuffers {
   readonly #free = new Map<number, Buffer[]>();
   readonly #keptOfSize: number;
 
-  /** `keptOfSize` is the number retained per size. */
+  /** `keptOfSize` is the number of buffers retained per size. */
   constructor(keptOfSize = 1) {
     this.#keptOfSize = keptOfSize;
   }
 
-  /** Returns a buffer of this length with arbitrary content. The caller owns it until `release`, which it need not call. */
+  /** Returns a buffer of this length with arbitrary content. The caller owns the buffer until `release`, which need not be called. */
   acquire(length: number): Buffer {
     const size = computeSize(length);
     if (size > mostBytes) return Buffer.allocUnsafeSlow(length);

@@ -1,24 +1,24 @@
 import { CallerRounds } from "./caller-rounds.ts";
 
-/** Time per event loop tick for deferrable work; a step of it may exceed that. */
+/** Time per event loop tick for deferrable work; a single step may exceed it. */
 const turnMs = 1;
-/** Max pieces of work started in one tick: part of their work, above all further reading, is done after it. */
+/** Max number of work items started in one tick: part of their work, mainly further reading, is done after the tick. */
 const mostInTurn = 8;
 
-/** A clock, and a way to run in a later tick of the event loop. */
+/** A clock, and a way to run functions in a later event loop tick. */
 export type TurnSource = Readonly<{
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
-  /** Runs a function in a later tick, after everything received meanwhile. */
+  /** Runs a function in a later tick, after everything received by then has been processed. */
   later: (run: () => void) => void;
 }>;
 
 /**
- * Shares the thread's time among callers. Short single calls are served as they arrive, and so is other work of a caller (pipelined calls
- * in one read, long messages, batches, long responses), until the time of a tick, shared by all callers, is over. After that, each caller
- * without waiting work still gets one short call served in this tick; a caller with a hundred connections gets one, too. The rest waits,
- * and in each tick one piece per caller is served, round-robin. The code that makes pieces wait limits their number: each connection waits
- * once, and is not read meanwhile.
+ * Shares the thread's time among callers. Short single calls are served as they arrive. So is a caller's other work (pipelined calls in one
+ * read, long messages, batches, long responses), until the tick's time, which all callers share, is over. After that, each caller without
+ * waiting work still gets one short call served in this tick, even if the caller has a hundred connections. The rest waits, and in each
+ * tick one item per caller is served, round-robin. The code that queues the items limits their number: each connection waits at most once,
+ * and is not read while it waits.
  */
 export class SharedTurns {
   readonly #source: TurnSource;
@@ -35,14 +35,14 @@ export class SharedTurns {
     return this.#source.now();
   }
 
-  /** Returns whether this tick's time is over; it counts from the first check. */
+  /** Returns whether this tick's time is over; the time starts at the first check. */
   isOver(): boolean {
     if (this.#endsAt !== undefined) return this.#source.now() >= this.#endsAt;
     this.#begin();
     return false;
   }
 
-  /** Returns whether a caller may still get something short done in this tick; true counts it as done. */
+  /** Returns whether a caller may still get something short done in this tick; if so, this counts as done. */
   mayBegin(caller: string): boolean {
     if (!this.isOver()) return true;
     if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
@@ -50,7 +50,7 @@ export class SharedTurns {
     return true;
   }
 
-  /** Continues a caller's work in its turn. */
+  /** Continues a caller's work when its turn comes. */
   wait(caller: string, goOn: () => void): void {
     this.#waiting.add(caller, goOn);
     if (this.#endsAt === undefined) this.#begin();
@@ -75,14 +75,14 @@ export class SharedTurns {
   }
 }
 
-/** Bytes of work done in one tick whatever time they take: reads of a batch that start in the same tick go to the node together. */
+/** Bytes of work done in one tick regardless of time: reads from a batch that start in the same tick go to the node together. */
 export const turnBytes = 16_384;
 
 /** Work in several steps, spread over ticks. */
 export type Turns = Readonly<{
   /**
    * Repeats a step, which returns the number of bytes it processed, until it returns 0. When a tick's time is over, the rest is left for a
-   * later one; `isOver` ends it before that.
+   * later tick; the repetition stops early if `isOver` returns true.
    */
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
@@ -115,7 +115,7 @@ export class TurnWait {
   readonly #goOn: () => void;
   #isWaiting = false;
 
-  /** `goOn` is called in the turn, even if the connection is closed by then. */
+  /** `goOn` is called when the turn comes, even if the connection has been closed by then. */
   constructor(turns: SharedTurns, goOn: () => void) {
     this.#turns = turns;
     this.#goOn = goOn;

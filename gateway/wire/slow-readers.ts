@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 
-/** Max interval between two checks of how much clients have read. */
+/** Max interval between checks of how much clients have read. */
 const sweepMs = 1_000;
 
-/** Clients that are disconnected if they do not read what waits for them. */
+/** Clients that are disconnected if they do not read the data waiting for them. */
 export class SlowReaders implements Disposable {
   readonly #options: Readonly<{ slowReaderTimeoutMs: number }>;
   readonly #readers = new Map<Socket, Readonly<{ pace: ReaderPace; cut: () => void }>>();
@@ -34,13 +34,13 @@ export class SlowReaders implements Disposable {
 type WrittenTo = Readonly<{ bytesWritten: number; writableLength: number }>;
 
 /**
- * Detects slow clients. Reads are measured in whole pieces (`ClientBacklog`): a client that reads less than a piece, or less than all that
- * waits, within its time counts as one that reads nothing.
+ * Detects slow clients. Reading is measured in whole pieces (`ClientBacklog`): a client that, within the time allowed, reads less than a
+ * piece and less than everything that is waiting counts as reading nothing.
  */
 export class ReaderPace {
   readonly #socket: WrittenTo;
   readonly #slowReaderTimeoutMs: number;
-  /** When it was last seen to have read something; undefined while nothing waits. */
+  /** When the client was last seen to have read something; undefined while nothing is waiting. */
   #since: number | undefined;
   #takenThen = 0;
 
@@ -49,7 +49,7 @@ export class ReaderPace {
     this.#slowReaderTimeoutMs = slowReaderTimeoutMs;
   }
 
-  /** Returns whether the client is too slow; call it about once a second, with the time in milliseconds. */
+  /** Returns whether the client is too slow. Call it about once a second, with the time in milliseconds. */
   isTooSlow(now: number): boolean {
     const { writableLength } = this.#socket;
     if (writableLength === 0) {

@@ -20,7 +20,7 @@ import { formatServiceType, Service, withoutProblems } from "./service.ts";
  * new Gatehouse("pay", { ...args, platform });
  */
 export class Gatehouse extends ComponentResource {
-  /** Digests of the settings and files given to each service that reports its own, by service name. */
+  /** Digests of the settings and files given to each service that reports its own digest, by service name. */
   readonly configuration: Readonly<Record<string, GivenConfiguration>>;
   /** Resolves once all services are deployed. */
   readonly ready: Output<unknown>;
@@ -47,10 +47,10 @@ export class Gatehouse extends ComponentResource {
   }
 }
 
-/** Services deployed with the node: in its pod or before its first start. */
+/** Services deployed with the node: in its pod or before it first starts. */
 const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
 
-/** Deploys services, each after the ones its specification depends on. */
+/** Deploys services, each after the services that its specification depends on. */
 function deployServices(
   services: StackServices,
   {

@@ -2,7 +2,7 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import type { BuiltService } from "../services/built-service.ts";
 import { withoutProblems, type Placed } from "./service.ts";
 
-/** A node, its sidecar, and the optional services that restore and snapshot its data. */
+/** A node, its sidecar, and the optional services that restore its data and take snapshots of it. */
 export type NodeServices = Readonly<{
   node: BuiltService;
   sidecar: BuiltService;
@@ -21,7 +21,7 @@ export type NodeServices = Readonly<{
  * new Node("node", { node: nodeSpec(args.node), sidecar: sidecarSpec(args.sidecar), platform });
  */
 export class Node extends ComponentResource {
-  /** Resource that the node's clients depend on. */
+  /** Resource that clients of the node depend on. */
   readonly ready: Resource;
 
   /**

@@ -4,7 +4,7 @@ import type { BuiltService } from "../services/built-service.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** Platform of a component, and the resources it depends on. */
+/** Platform of a component, and the resources that the component depends on. */
 export type Placed = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
@@ -17,7 +17,7 @@ type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest
   ? `${Capitalize<First>}${InCapitals<Rest>}`
   : Capitalize<Name>;
 
-/** Type name of a service in Pulumi's state (`gatehouse:index:Facilitator`). */
+/** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
 type ServiceType = InCapitals<ServiceName>;
 
 /** Formats a service's name as its Pulumi type. */
@@ -35,7 +35,7 @@ export function formatServiceType(name: ServiceName): ServiceType {
  * new Service("Pushgateway", "pushgateway", { platform, service: pushgatewaySpec({}) });
  */
 export class Service extends ComponentResource {
-  /** Resource that this service's clients depend on. */
+  /** Resource that clients of this service depend on. */
   readonly ready: Resource;
 
   /**

@@ -8,7 +8,7 @@ export type ConfigProblem = Readonly<{
   key: string;
   /** Actual value, allowed values, and the remedy. */
   message: string;
-  /** Parts of the message; absent if the message was written in one piece. */
+  /** Parts of the message; absent if the message was written as a single text. */
   parts?: ProblemParts;
 }>;
 
@@ -18,8 +18,8 @@ export function describeProblem(key: string, parts: ProblemParts): ConfigProblem
 }
 
 /**
- * A stack configuration that can't be deployed. `message` lists all problems, one per line; Pulumi prints it without a stack trace, because
- * it is a {@link RunError}. URL credentials are masked in both.
+ * A stack configuration that can't be deployed. `message` lists all problems, one per line; because this is a {@link RunError}, Pulumi
+ * prints it without a stack trace. URL credentials are masked in both the problems and the message.
  */
 export class ConfigError extends RunError {
   override readonly name = "ConfigError";
@@ -29,7 +29,7 @@ export class ConfigError extends RunError {
   readonly summary: string;
 
   /**
-   * @param where describes the object with the problems, and the prefix of its keys.
+   * @param where describes the object that has the problems, and the prefix of its keys.
    */
   constructor(
     problems: readonly ConfigProblem[],

@@ -47,7 +47,7 @@ const secrets = {
   ...nodeSecrets,
 };
 
-/** The keys that `Pulumi.yaml` declares, in its order, each with its default and purpose. */
+/** The keys that `Pulumi.yaml` declares, in the same order, each with its default and purpose. */
 export const declaredKeys = {
   ...dockerKeys,
   ...nodeKeys,
@@ -61,7 +61,7 @@ export const declaredKeys = {
 /** Secret keys of a stack's configuration. */
 export const secretKeys: readonly (keyof typeof secrets)[] = z.strictObject(secrets).keyof().options;
 
-/** Schema of a stack's configuration, keyed as in `Pulumi.<stack>.yaml`, with the ranges and choices that `Pulumi.yaml` can't express. */
+/** Schema for a stack's configuration, with the keys of `Pulumi.<stack>.yaml` and with the ranges and choices that `Pulumi.yaml` can't express. */
 export const configSchema = z.strictObject({ ...declaredKeys, ...secrets });
 
 /** A parsed stack configuration. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Schemas shared by several keys of a stack; `expected` is the wording used in the error message for an invalid value. */
+/** Schemas shared by several keys of a stack; `expected` is the wording in the error message for an invalid value. */
 
 /** Non-empty text. */
 export const text = (expected: string) => z.string().min(1).meta({ expected });

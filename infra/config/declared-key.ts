@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { declaredKeys } from "./config-schema.ts";
 
-/** A configuration key as `Pulumi.yaml` declares it. */
+/** A configuration key as declared in `Pulumi.yaml`. */
 export type DeclaredKey = Readonly<{
   type: "string" | "integer" | "boolean" | "array" | "object";
   /** Type of a list's elements. */
@@ -11,7 +11,7 @@ export type DeclaredKey = Readonly<{
   description: string;
 }>;
 
-/** Values that mean "not set", by type; for numbers, the key's metadata defines it. */
+/** Values that mean "not set", by type; for numbers, the key's metadata specifies this value. */
 const notSetByType = { string: "", array: [], object: {} } as const;
 
 const jsonType = z.object({
@@ -21,12 +21,12 @@ const jsonType = z.object({
 
 const declared = new Map(Object.entries(declaredKeys).map(([key, schema]) => [key, buildDeclaration(key, schema)]));
 
-/** Declarations of the keys in `Pulumi.yaml`, in its order. */
+/** Declarations of the keys in `Pulumi.yaml`, in the same order. */
 export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
   [...declared].map(([key, { declaration }]) => [key, declaration]),
 );
 
-/** Whether a text is the declared default of an unset key; Pulumi passes defaults as if they were set. */
+/** Whether a text is the declared default of a key that is not set: Pulumi passes defaults as if they had been set. */
 export function isNotSet(key: string, text: string): boolean {
   return text === "" || declared.get(key)?.notSet === text;
 }
@@ -45,7 +45,7 @@ function buildDeclaration(key: string, schema: z.ZodType) {
   return { declaration, notSet: value === absent && typeof absent !== "string" ? JSON.stringify(absent) : undefined };
 }
 
-/** Returns the JSON Schema type, which Pulumi uses; for a union, the type of the first member. */
+/** Returns the JSON Schema type, which Pulumi also uses; for a union, returns the type of the first member. */
 function findJsonType(key: string, schema: z.ZodType): z.output<typeof jsonType> {
   const { anyOf, ...own } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   const parsed = jsonType.safeParse(anyOf?.[0] ?? own);

@@ -21,7 +21,7 @@ const nodeScheduling = z.strictObject({
   priorityClassName: z.string().min(1).optional().describe("Priority class"),
 });
 
-/** Scheduling of the node's pod: the value of `nodeScheduling`. */
+/** Scheduling for the node's pod: the value of `nodeScheduling`. */
 export type NodeScheduling = Readonly<z.output<typeof nodeScheduling>>;
 
 /** Keys for the cluster and its ingress. */

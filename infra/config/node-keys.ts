@@ -7,10 +7,10 @@ import { imageReference } from "./config-types.ts";
 
 const families = nodeFamilies.map(({ name }) => name);
 
-/** Max size of a file in the node's workspace, in characters; Kubernetes stores all of them in one object of 1 MiB. */
+/** Max size of a file in the node's workspace, in characters; Kubernetes stores all these files in one object of 1 MiB. */
 const fileCharactersMax = 900_000;
 
-/** File content, or the path of a local file that contains it: Pulumi passes a program at most 128 KiB of configuration. */
+/** The content of a file, or the path of a local file that contains it: Pulumi passes at most 128 KiB of configuration to a program. */
 const fileText = z
   .string()
   .min(1)

@@ -4,7 +4,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
-/** Kubernetes labels, or annotations of the same shape. */
+/** Kubernetes labels, or annotations, which have the same shape. */
 const labels = z.record(z.string().min(1), z.string().max(63));
 
 const existing = z.strictObject({
@@ -41,7 +41,7 @@ const existing = z.strictObject({
     .describe("Labels on the dashboards' ConfigMaps, to match Grafana's sidecar"),
 });
 
-/** Docker host port on which operators reach the stack's own server. */
+/** Port on the Docker host at which operators reach the stack's own server. */
 const operatorsPort = (number: number, what: string) =>
   port.min(1).default(number).describe(`Docker: loopback host port for ${what}`);
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { address, yesOrNo } from "#daemon/settings/types.ts";
 import { imageReference, text } from "./config-types.ts";
 
-/** Max replicas of one service: more would exceed the connection limit of a PostgreSQL server. */
+/** Max replicas of a service: more would exceed the connection limit of a PostgreSQL server. */
 const replicasMax = 50;
 
 const replicas = z

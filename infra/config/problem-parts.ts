@@ -1,19 +1,19 @@
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 
-/** New value of a key: the value itself or a file that contains it; otherwise `…`, a placeholder for the reader to replace. */
+/** New value of a key: the value itself, or a file that contains it; if neither is given, `…`, a placeholder for the reader to replace. */
 type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;
 
-/** A key change that a problem suggests. A stack's configuration has a command for it, a component's input has none. */
+/** A key change that a problem suggests. For a stack's configuration, there is a command for this change; for a component's input, there is none. */
 export type KeyChange =
-  /** Command for the change described by the preceding words; `key` is absent if those words include it. */
+  /** Command for the change described by the words before it; `key` is absent if those words include the key. */
   | (Given & Readonly<{ kind: "set"; key?: string; path?: boolean }>)
   | Readonly<{ kind: "remove"; key?: string; path?: boolean }>
-  /** The whole instruction; `said` is the word before the command in a stack's message. */
+  /** The whole instruction; `said` is the word that precedes the command in a stack's message. */
   | (Given & Readonly<{ kind: "set-to"; key: string; said: "Set " | "set " | "" }>);
 
-/** A problem of a key and its remedy, before formatting. */
+/** A problem with a key and its remedy, before formatting. */
 export type ProblemParts = Readonly<{
-  /** Actual and allowed values, with final punctuation; or that no such key exists. */
+  /** Actual and allowed values, including final punctuation; or a statement that no such key exists. */
   wrong: string | Readonly<{ kind: "no-such-key" }>;
   /** Text interleaved with key changes. */
   remedy: readonly (string | KeyChange)[];
@@ -65,8 +65,8 @@ function joinWords(words: readonly (string | undefined)[]): string {
 }
 
 /**
- * Formats a change as the name of the input to change, because inputs have no command. For the input that the problem is about, the
- * preceding words suffice.
+ * Formats a change as the name of the input to change, because inputs have no command. If it is the input that the problem is about, the
+ * words before it suffice.
  */
 function formatInputChange(about: string, change: KeyChange): string {
   const { key } = change;

@@ -54,7 +54,7 @@ export const ingressSchema = z.strictObject({
     ),
 });
 
-/** Public access through an existing Gateway of the cluster (Gateway API), whose listener terminates TLS. */
+/** Public access through an existing Gateway in the cluster (Gateway API), whose listener terminates TLS. */
 export const gatewayApiSchema = z.strictObject({
   ...shared,
   name: name.describe("Gateway name"),
@@ -78,7 +78,7 @@ export type GatewayExposure = Readonly<z.output<typeof gatewayApiSchema>>;
 /** Public access keys of a stack; setting both is a problem. */
 type PublicWay = Readonly<{ ingress?: IngressExposure | undefined; gatewayApi?: GatewayExposure | undefined }>;
 
-/** Returns the public hosts of a stack on Kubernetes, both behind TLS; `undefined` if it has no public access. */
+/** Returns a Kubernetes stack's public hosts, both of which are behind TLS; returns `undefined` if it has no public access. */
 export function findPublicHosts({
   ingress,
   gatewayApi,
@@ -87,8 +87,8 @@ export function findPublicHosts({
 }
 
 /**
- * Reports a stack that sets both kinds of public access, which would serve one host twice, and an Ingress without certificates, which would
- * serve both hosts in cleartext.
+ * Reports a stack that sets both kinds of public access, because one host would be served twice, and an Ingress without certificates,
+ * because both hosts would be served in cleartext.
  */
 export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
   const hasCertificate =

@@ -2,8 +2,8 @@ import { runtime, secret } from "@pulumi/pulumi";
 import type { DeploymentSecret } from "./deployment-secret.ts";
 
 /**
- * Reads the configuration of the running stack by key, without the project prefix; secrets are decrypted for validation only. Includes
- * unknown keys, so that misspelt keys are detected.
+ * Reads the running stack's configuration by key, without the project prefix; secrets are decrypted only for validation. Unknown keys are
+ * included, so that misspelt keys are detected.
  */
 export function readStackConfiguration(project: string): Readonly<Record<string, string>> {
   const prefix = `${project}:`;

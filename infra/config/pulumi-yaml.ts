@@ -1,7 +1,7 @@
 import { Document, Scalar, visit } from "yaml";
 import { keyDeclarations } from "./declared-key.ts";
 
-/** Where the keys start in `Pulumi.yaml`; they run to the end of the file. */
+/** Start of the keys in `Pulumi.yaml`, which run to the end of the file. */
 const beginning = /^config:$/m;
 
 /**
@@ -23,7 +23,7 @@ export function withDeclaredKeys(text: string): string {
   return text.slice(0, at) + document.toString({ lineWidth: 0 });
 }
 
-/** Quotes descriptions with a URL, although YAML would not parse the URL's colon as a key separator. */
+/** Quotes descriptions that contain a URL, although YAML would not parse the URL's colon as a key separator. */
 function quoteUrls(key: unknown, value: unknown): void {
   if (!(key instanceof Scalar) || key.value !== "description" || !(value instanceof Scalar)) return;
   if (String(value.value).includes("://")) value.type = Scalar.QUOTE_DOUBLE;

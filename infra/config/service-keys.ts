@@ -9,7 +9,7 @@ const limits = z.strictObject({
 
 const services = listSettableServices();
 
-/** All services, whose limits a stack may set; those that also have settings come first. */
+/** All services, each of whose limits a stack may set; services that also have settings come first. */
 const limited = [...new Set([...services, ...listStackServices()])];
 
 /** Keys for limits and settings of individual services. */

@@ -11,26 +11,26 @@ import {
   type ServiceSpec,
 } from "../services/service-spec.ts";
 
-/** Names, image, volumes and ports of a service's container on a Docker host. */
+/** Names, image, volumes and ports for a service's container on a Docker host. */
 export type Placement = Readonly<{
   containerName: string;
-  /** Image id (`sha256:…`) or a reference with a digest. */
+  /** Image id (`sha256:…`), or a reference that includes a digest. */
   image: Input<string>;
-  /** Networks that the container joins, under the service's name. Empty: no network. */
+  /** Networks that the container joins under the service's name; empty means no network. */
   networks: readonly Input<string>[];
-  /** Engine volume names, by the volume keys of the specification. */
+  /** Names of the engine's volumes, by the volume keys in the specification. */
   volumes: Readonly<Record<string, Input<string>>>;
-  /** Volume with the copy of the image's programs, if the service runs from one. */
+  /** Volume that contains the copy of the image's programs, if the service runs from one. */
   programs?: Input<string> | undefined;
-  /** Volume with the service's files, and a revision that changes with them. */
+  /** Volume that contains the service's files, and a revision that changes with them. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
-  /** Volume with the service's hot-reloaded files. */
+  /** Volume that contains the service's hot-reloaded files. */
   liveFiles?: Input<string> | undefined;
-  /** Volume with the secrets whose change triggers a hot restart. */
+  /** Volume that contains the secrets whose change triggers a hot restart. */
   liveSecrets?: Input<string> | undefined;
-  /** Ports that the host publishes, by port name in the specification. */
+  /** Ports that the host publishes, by the port names in the specification. */
   published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
-  /** Host files mounted into the container, and the groups with access. */
+  /** Host files mounted into the container, and the groups that have access to them. */
   hostFiles: readonly Readonly<{ hostPath: string; path: string }>[];
   groups: readonly string[];
   labels: Readonly<Record<string, Input<string>>>;
@@ -41,12 +41,12 @@ export type Placement = Readonly<{
 /** Label prefix by which policies and operators find the stack's containers. */
 export const labelPrefix = "io.gatehouse";
 
-/** Mount options of a scratch directory. */
+/** Mount options for a scratch directory. */
 const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
 
 /**
- * Translates a service into the arguments of a Docker container. Where the engine reports a value in a different form, writes the engine's
- * form, so that a second `pulumi up` changes nothing.
+ * Translates a service into the arguments for a Docker container. If the engine reports a value in a different form, this function uses the
+ * engine's form, so that a second `pulumi up` changes nothing.
  */
 export function buildContainerArgs(spec: ServiceSpec, placement: Placement): docker.ContainerArgs {
   return {
@@ -86,7 +86,7 @@ export function buildContainerArgs(spec: ServiceSpec, placement: Placement): doc
 
 type Watched = Pick<docker.ContainerArgs, "mustRun" | "healthcheck" | "wait" | "waitTimeout">;
 
-/** Builds the health check; the provider waits until it passes, unless the start may take hours. */
+/** Builds the health check. The provider waits until it passes, unless startup may take hours. */
 function buildHealthArgs(spec: ServiceSpec, { startInterval }: Placement): Watched {
   const healthcheck = buildHealthcheck(spec, startInterval);
   const check = healthcheck === undefined ? {} : { healthcheck };

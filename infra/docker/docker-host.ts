@@ -33,9 +33,9 @@ import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, createVolume, type ProgramVolumes } from "./node-volumes.ts";
 import { listPublications, isReachedOutside, type PublishOptions } from "./publications.ts";
 
-/** Engine, images and ports of a Docker host target. */
+/** Engine, images and ports for a Docker host target. */
 export type DockerHostArgs = Readonly<{
-  /** The engine's provider, used by every resource deployed here, whichever component owns it. */
+  /** The engine's provider, used by every resource deployed here, regardless of which component owns it. */
   provider: NonNullable<Scope["provider"]>;
   /** Prefix of all names, e.g. `gatehouse-dev`. */
   prefix: string;
@@ -43,13 +43,13 @@ export type DockerHostArgs = Readonly<{
   /** Address on which public ports are published. */
   publishAddress: string;
   hostPorts: PublishOptions["hostPorts"];
-  /** The engine's socket on the host, used only by the engine proxy, and the group with access to it. */
+  /** The engine's socket on the host, used only by the engine proxy, and the group that has access to it. */
   engineSocket: Readonly<{ path: string; group: number | undefined }>;
-  /** Settings and limits of the engine proxy that override the deployment's. */
+  /** Settings and limits for the engine proxy that override the deployment's. */
   engineProxy?: CommonArgs | undefined;
   /** Whether chain data and ledgers are protected against deletion. */
   protectData: boolean;
-  /** Whether the engine supports a separate health check interval while a container starts (Engine API 1.44); default: unknown. */
+  /** Whether the engine supports a separate health check interval while a container starts (Engine API 1.44); unknown by default. */
   startInterval?: boolean | undefined;
 }>;
 
@@ -86,7 +86,7 @@ export class DockerHost extends ComponentResource implements Platform {
     this.registerOutputs({});
   }
 
-  /** Does nothing: on Docker the two networks control access, and services on the private network reach each other. */
+  /** Does nothing: on Docker, the two networks control access, and services on the private network can reach each other. */
   allowEdges(): void {}
 
   /** Does nothing: a Docker host has no registry of monitored services. */
@@ -127,7 +127,7 @@ export class DockerHost extends ComponentResource implements Platform {
       parent,
       provider: this.#args.provider,
       dependsOn: [...dependsOn, ...[live, secrets].flatMap((delivery) => delivery?.container ?? [])],
-      // Pulumi rejects ignoring a property of an absent object.
+      // Pulumi rejects ignoring a property of an object that is absent.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Only one container at a time can own a name or a published port.
       deleteBeforeReplace: true,
@@ -160,7 +160,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
-  /** Omits the delivering container's id from the labels: the running service picks up later deliveries. */
+  /** Omits the id of the delivering container from the labels: the running service picks up later deliveries itself. */
   #deliverLive(spec: ServiceSpec, parent: ComponentResource) {
     const name = `${this.#args.prefix}-${spec.name}`;
     return [
@@ -196,7 +196,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return image;
   }
 
-  /** An engine publishes no ports of a container that is only on internal networks. */
+  /** An engine publishes no ports for a container that is only on internal networks. */
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
     return isReachedOutside(spec, this.#args) ? [this.#edge.name, this.#private.name] : [this.#private.name];
@@ -222,7 +222,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return createVolume(name, { labels: this.#labelList(), keep, view }, { parent: this });
   }
 
-  /** Finds or creates the volumes with the copy of the image's programs that a service runs from; each image has its own. */
+  /** Finds or creates the volumes that hold the copy of the image's programs from which a service runs; each image has its own. */
   #programs(spec: ServiceSpec): ProgramVolumes {
     const known = this.#programVolumes.get(spec.name);
     if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitect
 import { GatehouseImages } from "./gatehouse-images.ts";
 
 /**
- * Creates a stack's Docker host: its engine's provider, images and networks.
+ * Creates a stack's Docker host: the engine's provider, the images and the networks.
  *
  * @throws {ConfigError} if the socket is missing, before any resource is created.
  */
@@ -19,7 +19,7 @@ export async function createDockerHost(
   const path = findEngineSocket(config.dockerEngine);
   const { builder, startInterval } = await readEngineTraits(config);
   const here = scope && { parent: scope.parent };
-  // A program may have several components; only the name distinguishes their URNs.
+  // A program may contain several components; only the name distinguishes their URNs.
   const begin = scope === undefined ? "" : `${prefix}-`;
   const provider = scope?.provider ?? new docker.Provider(`${begin}engine`, { host: config.dockerEngine }, here);
   const images = new GatehouseImages(

@@ -4,8 +4,8 @@ import type { EngineClient } from "../preflight/engine-client.ts";
 const created = z.object({ Id: z.string() });
 
 /**
- * Runs a command in a container and returns its output (Docker Engine API, "Exec"). Uses a terminal, so that the output is plain text;
- * `undefined` if the container isn't running.
+ * Runs a command in a container and returns its output (Docker Engine API, "Exec"). A terminal is used, so that the output is plain text.
+ * Returns `undefined` if the container isn't running.
  */
 export async function runInContainer(
   engine: EngineClient,
@@ -25,7 +25,7 @@ const collections: Readonly<Record<string, string>> = {
   "docker:index/volume:Volume": "volumes/NAME",
 };
 
-/** Whether a resource exists on an engine; true if the engine can't be queried for its type. */
+/** Whether a resource exists on an engine; true if the engine can't be queried for resources of that type. */
 export async function isOnEngine(engine: EngineClient, { type, name }: Readonly<{ type: string; name: string }>) {
   const path = collections[type]?.replace("NAME", name);
   return path === undefined || (await engine(`/${path}`)).status !== 404;

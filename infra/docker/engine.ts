@@ -21,29 +21,29 @@ export function findEngineSocket(dockerEngine: string): string {
   throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, where no socket is;`, remedy })]);
 }
 
-/** Returns the group with access to the engine's socket, which the engine proxy joins; `undefined` if this machine has no such file. */
+/** Returns the group that has access to the engine's socket and that the engine proxy joins; returns `undefined` if this machine has no such file. */
 export function findSocketGroup(path: string): number | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.gid;
 }
 
-/** Docker's two builders, as the provider names them. */
+/** Docker's two builders, as named by the provider. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
 /** Engine features that depend on its version. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
-  /** Whether health checks may have a start interval; the provider rejects one for an older engine. */
+  /** Whether health checks may have a start interval; the provider rejects a start interval for an older engine. */
   startInterval: boolean;
 }>;
 
-/** Minimum minor version of Engine API 1 with a start interval: Docker 25. */
+/** Min minor version of Engine API 1 that supports a start interval: Docker 25. */
 const startIntervalMinor = 44;
 
 /**
- * Queries the engine at `/_ping` (Docker Engine API, "Ping") for its API version and its recommended builder, unless the builder is
- * configured. Engines before 23 recommend none and default to the classic builder. A remote engine is not queried: BuildKit and no start
- * interval are assumed.
+ * Queries the engine at `/_ping` (Docker Engine API, "Ping") for its API version and, unless the builder is configured, for its recommended
+ * builder. Engines before version 23 recommend none and default to the classic builder. A remote engine is not queried: it is assumed to
+ * use BuildKit and not to support a start interval.
  *
  * @throws {Error} if the engine does not respond.
  */
@@ -64,7 +64,7 @@ export async function readEngineTraits({
 const engineVersion = z.object({ Arch: z.string() });
 
 /**
- * Returns the architecture of a stack's images: the configured one, or the engine's own (Docker Engine API, "GetVersion"). A remote engine
+ * Returns the architecture for a stack's images: the configured one, or the engine's own (Docker Engine API, "GetVersion"). A remote engine
  * is not queried: amd64 is assumed, which an engine on another architecture must emulate.
  *
  * @throws {Error} if the engine does not respond.
@@ -80,8 +80,8 @@ export async function readImageArchitecture({
 }
 
 /**
- * Values as the Docker provider reads them back. It compares text, so a different notation of the same amount would replace or update the
- * container on every `pulumi up`.
+ * Values in the form in which the Docker provider reads them back. The provider compares text, so a different notation for the same amount
+ * would replace or update the container on every `pulumi up`.
  */
 
 /** Formats a number of CPUs as the shortest decimal with a fraction, e.g. `1.0`, `0.25`. */
@@ -89,7 +89,7 @@ export function formatEngineCpus(cpus: number): string {
   return Number.isInteger(cpus) ? `${cpus}.0` : String(cpus);
 }
 
-/** Formats a duration as Go does, e.g. `5s`, `2m0s`, `1h0m0s`. */
+/** Formats a duration the way Go does, e.g. `5s`, `2m0s`, `1h0m0s`. */
 export function formatEngineDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);

@@ -3,16 +3,16 @@ import { jsonStringify, secret, type CustomResourceOptions, type Input } from "@
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
-/** A volume with a service's files, and the container that delivers them. */
+/** A volume that contains a service's files, and the container that delivers them. */
 export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
-/** Directory of a service's uploaded files, before their owner moves them. */
+/** Directory for a service's uploaded files, before their owner moves them. */
 const incomingDirectory = "/run/gatehouse/incoming";
 
 /** Program in the image that moves the files. */
 const installProgram = "/app/infra/images/install-files.ts";
 
-/** Builds the mount of a service's files in the delivering container. */
+/** Builds the mount for a service's files in the delivering container. */
 function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
@@ -20,9 +20,9 @@ function buildFilesMount(
 }
 
 /**
- * Builds the container that delivers a service's files. The engine can upload files only as root and only into a writable container, and
- * services are neither. So this container, without network access, runs once as the service's user, moves the files with mode 0400 into the
- * volume that the service mounts read-only, and exits.
+ * Builds the container that delivers a service's files. The engine can upload files only as root and only into a writable container; a
+ * service neither runs as root nor has a writable container. This container therefore runs once, as the service's user and without network
+ * access, moves the files with mode 0400 into the volume that the service mounts read-only, and exits.
  */
 function buildFileDeliveryArgs(
   spec: ServiceSpec,
@@ -45,7 +45,7 @@ function buildUpload({ name, content, secret: isSecret }: FileSpec) {
   };
 }
 
-/** Bundles files into one: the provider reorders multiple files, so a preview would diff one against another. */
+/** Bundles files into one: the provider reorders multiple files, so a preview would diff unrelated files. */
 function bundleFiles(files: readonly FileSpec[]): FileSpec {
   const known = files.flatMap(({ name, content }) => (typeof content === "string" ? [[name, content]] : []));
   const content =
@@ -55,7 +55,7 @@ function bundleFiles(files: readonly FileSpec[]): FileSpec {
   return { name: "files.json", content, secret: false };
 }
 
-/** Creates the volume with a service's files, and the container that delivers them. */
+/** Creates the volume for a service's files, and the container that delivers them. */
 export function deliverFiles(
   spec: ServiceSpec,
   files: readonly FileSpec[],
@@ -78,7 +78,7 @@ export function deliverFiles(
   return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
-/** Name, image and volumes of a one-shot container. */
+/** Name, image and volumes for a one-shot container. */
 export type OneShotPlacement = Readonly<{
   containerName: string;
   image: Input<string>;
@@ -87,8 +87,8 @@ export type OneShotPlacement = Readonly<{
 }>;
 
 /**
- * Builds the arguments shared by one-shot containers that prepare a service as its user: no network, and access only to their files. Pulumi
- * waits until they exit.
+ * Builds the arguments shared by one-shot containers that prepare a service, running as its user: no network, and access only to the
+ * service's files. Pulumi waits until these containers exit.
  */
 export function buildOneShot(spec: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return {

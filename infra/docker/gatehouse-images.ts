@@ -6,16 +6,16 @@ import type { ImageArchitecture } from "../images/image-architecture.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import type { ImageBuilder } from "./engine.ts";
 
-/** Image sources: built here unless configured. */
+/** Sources of the images; an image is built here unless configured. */
 export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
   Readonly<{
     /** Configured image references. */
     named: Readonly<Partial<Record<ImageName, string>>>;
-    /** Whether the devnet's image is needed but not configured. */
+    /** Whether the devnet image is needed but not configured. */
     buildsDevnet: boolean;
-    /** The repository's root: the build context, in which {@link installImageDependencies} has run. */
+    /** The root of the repository: the build context, in which {@link installImageDependencies} has been run. */
     root: string;
-    /** Prefix for names of built images, so that two stacks on one engine don't use each other's. */
+    /** Prefix for the names of built images, so that two stacks on one engine don't use each other's images. */
     prefix: string;
     /** Prefix for resource names. */
     begin: string;
@@ -23,9 +23,9 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
     architecture: ImageArchitecture;
   }>;
 
-/** The images of a Docker host. */
+/** The images on a Docker host. */
 export class GatehouseImages extends ComponentResource {
-  /** Id or digest of each image, which changes with its content. */
+  /** Id or digest of each image, which changes with the image's content. */
   readonly identified: Readonly<Partial<Record<ImageName, Input<string>>>>;
   readonly #args: GatehouseImagesArgs;
 
@@ -38,7 +38,7 @@ export class GatehouseImages extends ComponentResource {
     this.registerOutputs({});
   }
 
-  /** Builds the images that are not configured; the devnet's is based on Gatehouse's. */
+  /** Builds the images that are not configured; the devnet image is based on Gatehouse's. */
   #built(pulled: Readonly<Partial<Record<ImageName, Input<string>>>>): Partial<Record<ImageName, Input<string>>> {
     const { named, baseImage, nodeUser, buildsDevnet } = this.#args;
     const own =

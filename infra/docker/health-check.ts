@@ -9,7 +9,7 @@ type Healthcheck = docker.types.input.ContainerHealthcheck;
 type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
- * Timing properties of a container's health check. Changing one would replace the container, so a running container keeps its timing until
+ * Timing properties of a container's health check. Changing them would replace the container, so a running container keeps its timing until
  * something else replaces it.
  */
 export const healthTimeProperties: readonly string[] = ["interval", "startInterval", "timeout", "retries"].map(
@@ -46,7 +46,10 @@ const timesWithStartInterval: Times = {
   retries: times.failures,
 };
 
-/** Builds timing with one interval for both start and steady state. Gatehouse's program runs often, but sleeps before probing a service that was healthy. */
+/**
+ * Builds timing that has a single interval for both startup and steady state. Gatehouse's program runs often, but sleeps before probing a
+ * service that was healthy.
+ */
 function buildTimesWithoutStartInterval(rests: boolean): Times {
   const { every, failures } = rests ? times.withoutStartInterval.rests : times.withoutStartInterval.others;
   return {

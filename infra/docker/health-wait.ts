@@ -17,7 +17,7 @@ type ContainerState = z.output<typeof state>;
 
 const pollMs = 500;
 
-/** Max length of a health check response in a message, in characters. */
+/** Max number of characters of a health check response in a message. */
 const responseCharactersMax = 300;
 
 const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });
@@ -26,7 +26,7 @@ const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout:
 export type HealthWaitOptions = Readonly<{ engine: EngineClient; isLiveEnough: boolean }>;
 
 /**
- * Replaces the provider's wait for healthy containers, whose message includes neither the check nor its response. Call it before
+ * Replaces the provider's wait for healthy containers, whose message includes neither the check nor the response to it. Call this before
  * registering any resource. Returns a function that waits for all containers, including unchanged ones that an earlier update left
  * unhealthy.
  */
@@ -48,9 +48,10 @@ export function replaceHealthWait(options: HealthWaitOptions): () => Promise<voi
 }
 
 /**
- * Waits until a container is healthy, or until its service is live where that is enough.
+ * Waits until a container is healthy or, where that is enough, until its service is live.
  *
- * @throws {Error} if it is unhealthy or times out: one line with the check, its last response and the command to investigate.
+ * @throws {Error} if the container is unhealthy or the wait times out: one line with the check, its last response and the command to
+ * investigate.
  */
 export async function waitForHealth(
   { engine, isLiveEnough }: HealthWaitOptions,

@@ -2,17 +2,17 @@ import { hash } from "node:crypto";
 import * as docker from "@pulumi/docker";
 import { interpolate, output, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 
-/** Volumes of a service that runs from a copy of its image's programs. */
+/** Volumes for a service that runs from a copy of its image's programs. */
 export type ProgramVolumes = Readonly<{
-  /** The engine fills it from the image when a container first mounts it. */
+  /** The engine fills this volume from the image when a container first mounts it. */
   original: docker.Volume;
-  /** Copy that the service runs from, owned by its user. */
+  /** The copy from which the service runs, owned by the service's user. */
   copy: docker.Volume;
 }>;
 
 /**
- * Creates the volumes of an image's programs. Their names contain the image, so each image gets new ones: an engine fills only empty
- * volumes, and would otherwise run a node's new version with the old version's programs.
+ * Creates the volumes for an image's programs. Their names contain the image, so each image gets new ones: an engine fills only empty
+ * volumes, so it would otherwise run the new version of a node with the old version's programs.
  */
 export function createProgramVolumes(
   prefix: string,
@@ -35,14 +35,14 @@ export function createProgramVolumes(
 }
 
 /**
- * Builds the options of the engine's own driver that expose a directory of another volume as a volume, like a Kubernetes `subPath`; the
- * engine's own option, `Subpath`, requires API 1.45. The directory must exist when a container mounts it.
+ * Builds the options for the engine's own driver that expose a directory of another volume as a volume, like a `subPath` in Kubernetes; the
+ * engine's own option, `Subpath`, requires API 1.45. The directory must exist when a container mounts the volume.
  */
 function buildVolumeView({ mountpoint }: docker.Volume, directory: string): docker.VolumeArgs["driverOpts"] {
   return { type: "none", o: "bind", device: interpolate`${mountpoint}/${directory}` };
 }
 
-/** Creates an engine volume, or one backed by a directory of another. */
+/** Creates an engine volume, or one backed by a directory in another volume. */
 export function createVolume(
   name: string,
   {

@@ -13,11 +13,11 @@ export type PreparedNodeOptions = Readonly<{
   prefix: string;
   provider: ProviderResource;
   image: (name: ImageName) => Input<string>;
-  /** Engine volume with the node's workspace. */
+  /** Engine volume that holds the node's workspace. */
   workspace: Input<string>;
-  /** Volumes of the image's programs; absent if the image copies them itself. */
+  /** Volumes for the image's programs; absent if the image copies them itself. */
   programs: ProgramVolumes | undefined;
-  /** Volume with the node's keys, if the stack delivers them. */
+  /** Volume that holds the node's keys, if the stack delivers them. */
   keys: Input<string> | undefined;
   /** Network with internet access, for a restore. */
   edge: Input<string>;
@@ -28,8 +28,8 @@ export type PreparedNodeOptions = Readonly<{
 type PreparedNode = Readonly<{ steps: readonly docker.Container[]; labels: Readonly<Record<string, Input<string>>> }>;
 
 /**
- * Prepares the start of a real node step by step: the image's programs, the chain data of a configured snapshot, the initial configuration
- * and the other files that an entry point reads. The devnet prepares itself.
+ * Prepares the start of a real node step by step: the image's programs, the chain data from a configured snapshot, the initial
+ * configuration, and the other files that an entry point reads. The devnet prepares itself.
  */
 export function prepareNode(
   { node, restore }: NodeSpecs,
@@ -75,7 +75,7 @@ export function prepareNode(
   return { steps: [seeded], labels: done };
 }
 
-/** Builds the mount of a node's keys for containers that check their presence; `undefined` if it has none. */
+/** Builds the mount of a node's keys for containers that check whether the keys are present; returns `undefined` if the node has none. */
 function buildKeysMount(
   node: ServiceSpec,
   volumeName: Input<string> | undefined,
@@ -88,7 +88,7 @@ function buildKeysMount(
     : undefined;
 }
 
-/** Creates the never-started container of the node's own image, which supplies its programs. */
+/** Creates a container from the node's own image that is never started; it supplies the node's programs. */
 function createPrimeContainer(
   node: ServiceSpec,
   { original }: ProgramVolumes,
@@ -129,7 +129,7 @@ function createRestoreContainer(
   );
 }
 
-/** Step before a node's start: its container, the message if it failed, and the instruction for after the fix. */
+/** A step before a node starts: its container, the message if it fails, and what to do after fixing it. */
 type Step = Readonly<{ containerName: string; failure: string; next: string }>;
 
 /**
@@ -148,21 +148,21 @@ function requireDone(container: docker.Container, { containerName, failure, next
 /** Path of the uploaded configuration, before it is copied into the workspace. */
 const incoming = "/run/gatehouse/incoming/node.conf";
 
-/** Directory of uploaded workspace files, before they are copied into the workspace. */
+/** Directory for uploaded workspace files before they are copied into the workspace. */
 const placedDirectory = "/run/gatehouse/incoming";
 
-/** Path of the image's programs in the copying container. */
+/** Path of the image's programs in the container that copies them. */
 const originalBin = "/run/gatehouse/image-bin";
 
 /**
- * Builds the never-started container of the node's own image. An engine fills an empty volume with the image's content on first mount; that
- * makes the image's programs available to another container for copying.
+ * Builds a container from the node's own image that is never started. An engine fills an empty volume with the image's content on first
+ * mount, which makes the image's programs available to another container for copying.
  */
 function buildPrimeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
   return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
 }
 
-/** Volumes mounted by the seeding container: the node's own, and those of the image's programs or of the node's keys. */
+/** Volumes mounted by the seeding container: the node's own, and those that hold the image's programs or the node's keys. */
 type SeedVolumes = Pick<PreparedNodeOptions, "workspace" | "programs"> &
   Readonly<{ keys: docker.types.input.ContainerVolume | undefined }>;
 

@@ -3,14 +3,17 @@ import { findPublishedAddress } from "../services/published.ts";
 import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 
-/** Host address and ports for published ports. */
+/** Host address and port numbers for published ports. */
 export type PublishOptions = Readonly<{
   publishAddress: string;
   /** Absent ports are not published. */
   hostPorts: Readonly<Partial<Record<HostPortName, number>>>;
 }>;
 
-/** Lists the ports of a service that the host publishes: those for the node's peers, and those in the service's row. The node's own RPC is never published. */
+/**
+ * Lists the ports of a service that the host publishes: the ports for the node's peers, and those in the service's row. The node's own RPC
+ * is never published.
+ */
 export function listPublications(spec: ServiceSpec, options: PublishOptions): Placement["published"] {
   return Object.fromEntries(
     spec.ports.flatMap((port) => {

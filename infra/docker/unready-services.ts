@@ -4,8 +4,8 @@ import { buildReadyCheck, describeReasons, type UnreadyService } from "../unread
 import { runInContainer } from "./engine-exec.ts";
 
 /**
- * Lists the services of a stack that are not ready, with reasons, by running the images' own health check in their containers. Omits
- * services that can't be queried: the deployment has already checked their liveness.
+ * Lists the services in a stack that are not ready, with reasons, by running the images' own health check in their containers. Services
+ * that can't be queried are omitted: the deployment has already checked their liveness.
  */
 export async function listUnreadyServices(engine: EngineClient, prefix: string): Promise<readonly UnreadyService[]> {
   const found = await Promise.all(

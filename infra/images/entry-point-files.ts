@@ -11,7 +11,7 @@ import {
 import { dirname } from "node:path";
 
 /**
- * Copies a file of the stack into the node's workspace, replacing an older one: the stack is its source.
+ * Copies a file from the stack into the node's workspace, replacing any older version, because the stack is the source of the file.
  *
  * @param placement `<source>=<path>`.
  * @returns a human-readable outcome.
@@ -32,8 +32,8 @@ export function findMissingFiles(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Marks existing data as initialized, so that an entry point that checks the mark never runs genesis over it. Data without the mark comes
- * from a snapshot.
+ * Marks existing data as initialized, so that an entry point that checks the mark never runs genesis over the data. Data without the mark
+ * comes from a snapshot.
  *
  * @returns a human-readable outcome; undefined if there is nothing to mark.
  */

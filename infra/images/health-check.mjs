@@ -1,18 +1,21 @@
 /**
  * The images' health check: `health-check.mjs http|rpc <url> [rest]` or `health-check.mjs socket <path> [rest]`. `http` expects a 2xx
- * response, `rpc` a block number from `eth_blockNumber`, `socket` a 2xx response to `/livez` on a Unix socket. Exits with status 0 if the
- * service is healthy, 1 with a one-line reason if not, 2 on a usage error.
+ * response, `rpc` a block number from `eth_blockNumber`, and `socket` a 2xx response to `/livez` on a Unix socket. Exits with status 0 if
+ * the service is healthy, 1 and a one-line reason if not, or 2 on a usage error.
  *
- * Engines before Docker 25 support only one interval, which must be short to detect a start quickly. So if the check runs again within
- * seconds of a healthy result, it first sleeps `rest` milliseconds: most of a newer engine's interval.
+ * Engines before Docker 25 support only one interval, which must be short so that startup is detected quickly. So if the check runs again
+ * within seconds of a healthy result, it first sleeps for `rest` milliseconds, which is most of a newer engine's interval.
  *
- * Startup dominates its cost. It is JavaScript, because stripping types takes longer than everything else, and gets node:http from
- * `getBuiltinModule`, because importing it also loads the WebSocket client: 60 ms of processor time instead of 240.
+ * Startup dominates the cost of the check. The check is written in JavaScript, because stripping types takes longer than everything else.
+ * It gets node:http from `getBuiltinModule`, because importing it also loads the WebSocket client: 60 ms of processor time instead of 240.
  */
 const { request } = process.getBuiltinModule("node:http");
 const { rmSync, statSync, writeFileSync } = process.getBuiltinModule("node:fs");
 
-/** Its modification time records when the service was last healthy; local to the container and removed when it restarts. */
+/**
+ * The modification time of this file records when the service was last healthy. The file is local to the container and is removed when the
+ * container restarts.
+ */
 const marker = `${process.env.TMPDIR ?? "/tmp"}/gatehouse-well`;
 const recentMs = 10_000;
 const defaultRestMs = 28_000;
@@ -61,7 +64,7 @@ function noteWell(isWell) {
     if (isWell) writeFileSync(marker, "");
     else rmSync(marker, { force: true });
   } catch {
-    // The marker can't be written: the next check queries at once, which costs more but gives the same result.
+    // The marker can't be written: the next check queries at once, which costs more but has the same result.
   }
 }
 

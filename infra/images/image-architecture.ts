@@ -1,4 +1,4 @@
-/** npm's architecture names for the images, keyed by Docker's names. */
+/** npm's names for the images' architectures, keyed by Docker's names. */
 export const npmArchitectures = { amd64: "x64", arm64: "arm64" } as const;
 
 /** An architecture that images are built for. */
@@ -6,7 +6,7 @@ export type ImageArchitecture = keyof typeof npmArchitectures;
 
 export const imageArchitectures = Object.keys(npmArchitectures) as readonly ImageArchitecture[];
 
-/** Looks up an architecture by Docker's or Node's name; `undefined` if no image is built for it. */
+/** Looks up an architecture by Docker's or Node's name; returns `undefined` if no image is built for it. */
 export function findImageArchitecture(name: string | undefined): ImageArchitecture | undefined {
   return imageArchitectures.find((known) => name === known || name === npmArchitectures[known]);
 }

@@ -17,7 +17,7 @@ import {
 import { join } from "node:path";
 import { npmArchitectures, type ImageArchitecture } from "./image-architecture.ts";
 
-/** Directory of the images' dependencies, relative to the repository's root; `.dockerignore` includes it in the build context. */
+/** Directory for the images' dependencies, relative to the root of the repository; `.dockerignore` includes it in the build context. */
 export const dependenciesDirectory = ".gatehouse/images";
 
 /** Version of the installation procedure: increment it whenever the same lock file yields different files. */
@@ -26,7 +26,7 @@ const recipe = "3";
 const installDeadlineMs = 600_000;
 
 /**
- * Directories owned by the service's user in the Gatehouse image, with their modes; volumes inherit them. They are group-writable because
+ * Directories in the Gatehouse image that the service's user owns, with their modes; volumes inherit both. They are group-writable because
  * the sidecar of a real node runs as the user of the node's image, in this group.
  */
 const ownedDirectories: Readonly<Record<string, number>> = {
@@ -47,15 +47,15 @@ export class ImageDependenciesError extends Error {
 export type RequestedImages = Readonly<{
   /** Without `devnet`, the devnet's EVM is not installed. */
   images: readonly ("gatehouse" | "devnet")[];
-  /** Architecture of the engine or cluster that runs the images, independent of this machine's. */
+  /** Architecture of the engine or cluster that runs the images, independent of this machine's architecture. */
   architecture: ImageArchitecture;
 }>;
 
 /**
- * Installs the images' dependencies on this machine, for the builds to copy: the services' production dependencies, and the devnet's EVM. A
- * build then needs no npm, network or shell, and no registry address or credential can reach a layer. `npm ci` checks every package against
- * the lock file's hashes. Does nothing if the lock file is already installed. This file and its imports need only Node, so that it runs in
- * a clone without installed dependencies.
+ * Installs the images' dependencies on this machine for the builds to copy: the services' production dependencies, and the devnet's EVM. A
+ * build then needs no npm, network or shell, and no registry address or credential can end up in a layer. `npm ci` checks every package
+ * against the hashes in the lock file. Does nothing if the lock file is already installed. This file and its imports need only Node, so
+ * that it runs in a clone without installed dependencies.
  *
  * @throws {ImageDependenciesError} with npm's own message if the installation fails.
  */
@@ -85,7 +85,10 @@ export function installImageDependencies(root: string, { images, architecture }:
   }
 }
 
-/** Replaces a directory with another. If a second program installs the same dependencies concurrently, the later one leaves the directory unchanged. */
+/**
+ * Replaces a directory with another. If a second program installs the same dependencies concurrently, the program that finishes later
+ * leaves the directory unchanged.
+ */
 function replaceDirectory(staged: string, target: string): void {
   rmSync(target, { recursive: true, force: true });
   try {
@@ -130,7 +133,7 @@ function installEvm(root: string, directory: string, cpu: string): void {
   keepShipped(join(directory, "node_modules"), "");
 }
 
-/** Installs for the images' platform, independent of this machine's. */
+/** Installs for the platform of the images, independent of this machine's platform. */
 function runNpmCi(directory: string, options: readonly string[]): void {
   const platform = ["--os=linux", "--libc=glibc"];
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
@@ -149,7 +152,7 @@ function runNpmCi(directory: string, options: readonly string[]): void {
   }
 }
 
-/** Removes files that no program reads, and makes the rest readable to the images' user, independent of this machine's umask. */
+/** Removes files that no program reads, and makes the rest readable for the images' user, independent of this machine's umask. */
 function keepShipped(root: string, inner: string): void {
   for (const entry of readdirSync(join(root, inner), { withFileTypes: true })) {
     const path = inner === "" ? entry.name : `${inner}/${entry.name}`;
@@ -163,15 +166,15 @@ function keepShipped(root: string, inner: string): void {
   }
 }
 
-/** Directories at a package's root with its own tests and documents. */
+/** Directories at the root of a package that contain its own tests and documents. */
 const unshippedDirectory = /^(test|tests|__tests__|bench|benchmark|benchmarks|docs|example|examples|\.github)$/;
 
-/** Files used only by editors, debuggers and readers, and TypeScript: Node strips no types under node_modules. */
+/** Files used only by editors, debuggers and readers, and TypeScript files: Node does not strip types under node_modules. */
 const unshippedFile = /\.(map|md|markdown|tsbuildinfo|ts|mts|cts)$/i;
 
 /**
- * Whether a file or directory of `node_modules` belongs in an image. Excludes files that Node can't load: tests, documents, source maps,
- * type declarations and TypeScript. Licences stay.
+ * Whether a file or directory in `node_modules` belongs in an image. Excludes files that Node can't load: tests, documents, source maps,
+ * type declarations and TypeScript. Licences are included.
  *
  * @param path relative to `node_modules`, with `/`.
  */

@@ -4,10 +4,10 @@ import { join } from "node:path";
 const bundleName = "files.json";
 
 /**
- * Transfers files to a service: `install-files.ts move|copy <from> <to>` installs every file of one directory into the other with mode
+ * Transfers files to a service: `install-files.ts move|copy <from> <to>` installs every file from one directory into the other with mode
  * 0400, owned by the current user, and removes all other files there. Engines and clusters deliver secrets as root's files, which a
- * non-root service can't own otherwise. `move` deletes the source, `copy` suits a read-only source. A file `files.json` is expanded into
- * the files it contains, as text by name.
+ * non-root service can't own otherwise. `move` deletes the source; `copy` is for a read-only source. A file `files.json` is expanded into
+ * the files that it contains, as text by name.
  */
 function install(from: string, to: string): readonly string[] {
   const found = readdirSync(from, { withFileTypes: true })

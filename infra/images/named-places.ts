@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { findConfValue } from "#node/conf/document.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
-/** Directories of a node's container: working directory, chain data and keys. */
+/** Directories in a node's container: the working directory, the chain data and the keys. */
 export type MountedLocations = Readonly<{ bin: string; data: string; keys: string }>;
 
 const dataFields = [
@@ -16,8 +16,8 @@ const keyFields = [
 ] as const;
 
 /**
- * Lists the paths in a node.conf that are outside the directories of the node's container, one per line; none for unparsable text, with
- * which no node starts. A node that finds an empty directory instead of its chain data would start a new chain.
+ * Lists the paths in a node.conf that are outside the directories of the node's container, one per line. Returns none for unparsable text,
+ * with which no node starts. A node that finds an empty directory instead of its chain data would start a new chain.
  */
 export function findStrayLocations(text: string, { bin, data, keys }: MountedLocations): readonly string[] {
   const read = parseText(text.replace(/^\uFEFF/, ""));

@@ -1,12 +1,12 @@
 import { cpSync, existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** Marker of a complete copy; a directory without it results from a killed copy. */
+/** Marker for a complete copy; a directory without it was left by a copy that was killed. */
 const wholeMarker = ".gatehouse-copied";
 
 /**
  * Copies an image's own programs into the node's working directory once; later calls don't touch them, because a node may be running from
- * them. Skips a node.conf among them; the node's own is elsewhere.
+ * them. A node.conf among them is skipped: the node's own is elsewhere.
  *
  * @returns a human-readable outcome.
  */
@@ -23,7 +23,7 @@ export function copyPrograms(from: string, to: string): string {
   return names.length === 0 ? "the image has no programs there" : `copied the image's programs to ${to}`;
 }
 
-/** Creates a link to `target` at `path`, replacing any file; a concurrent reader sees either the old or the new one. */
+/** Creates a link to `target` at `path`, replacing any file there; a concurrent reader sees either the old file or the new link. */
 export function linkTo(path: string, target: string): void {
   const staged = `${path}.linked`;
   if (readLink(path) === target) return;
@@ -36,7 +36,7 @@ function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    // Missing, or a regular file.
+    // The link is missing, or is a regular file.
     return undefined;
   }
 }

@@ -3,8 +3,8 @@ import { findImageArchitecture, imageArchitectures } from "./image-architecture.
 import { dependenciesDirectory, ImageDependenciesError, installImageDependencies } from "./image-dependencies.ts";
 
 /**
- * `npm run images:prepare [-- amd64 | arm64]`: installs what the Dockerfiles copy, for a manual `docker build` for that architecture;
- * default is this machine's. Needs only Node and npm, and no installed dependencies in the clone.
+ * `npm run images:prepare [-- amd64 | arm64]`: installs what the Dockerfiles copy, for a manual `docker build` for that architecture, which
+ * defaults to this machine's. Needs only Node and npm, and no installed dependencies in the clone.
  */
 const root = join(import.meta.dirname, "../..");
 const [, , wanted = process.arch] = process.argv;

@@ -9,18 +9,18 @@ import { findStrayLocations } from "./named-places.ts";
 import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
- * Writes a node's initial configuration if it is missing: `seed-node-conf.ts <from> <to>`. An existing one belongs to the sidecar and is
- * left unchanged, except for the address that the node announces to its peers, because a pod may have moved to another machine. `HOST_IP`
- * contains that address or a host name that resolves to it; if it is empty, the file's own address stays.
+ * Writes a node's initial configuration if it is missing: `seed-node-conf.ts <from> <to>`. An existing configuration belongs to the sidecar
+ * and is left unchanged, except for the address that the node announces to its peers, because a pod may have moved to another machine.
+ * `HOST_IP` contains that address, or a host name that resolves to it; if `HOST_IP` is empty, the file keeps its own address.
  *
  * For a real node, whose image supplies the programs and whose node.conf is stored separately: `--adopt <path>` (repeatable) migrates a
  * node.conf that an earlier release stored there; `--data <directory>` is created if missing; `--programs <directory>` is copied once to
  * the location of `--link <path>`, and the link points to `<to>`. With `--bin`, `--data` and `--keys`, a node.conf that specifies other
  * directories fails with status 1, before the node would start without its data.
  *
- * For a node whose image has an entry point that prepares it: `--place <source>=<path>` (repeatable) installs a file of the stack,
- * `--genesis-mark <directory>` is created if there is data without it, and a missing or empty file of `--require <path>` (repeatable) fails
- * with status 1: the entry point would generate another key.
+ * For a node whose image has an entry point that prepares it: `--place <source>=<path>` (repeatable) installs a file from the stack;
+ * `--genesis-mark <directory>` is created if there is data but no mark; and if a file specified by `--require <path>` (repeatable) is
+ * missing or empty, the program fails with status 1: the entry point would generate another key.
  */
 const hostIpPath = ["chain", "startup_config", "init_config", "host_ip"];
 
@@ -32,12 +32,12 @@ function withHostIp(text: string, address: string): string | undefined {
   return edited === undefined ? undefined : byteOrderMark + edited;
 }
 
-/** Resolves a host name; an address resolves to itself. @throws {Error} while the name has no address, so that the pod's start is retried. */
+/** Resolves a host name; an address resolves to itself. @throws {Error} while the name has no address, so that the start of the pod is retried. */
 async function findAddress(host: string): Promise<string> {
   return host === "" ? "" : (await lookup(host)).address;
 }
 
-/** Replaces a file atomically: a concurrent reader, or one after a kill, sees either the old or the new file. */
+/** Replaces a file atomically: a concurrent reader, or a reader after a kill, sees either the old or the new file. */
 function replace(path: string, text: string): void {
   const staged = `${path}.seeded`;
   writeFileSync(staged, text);

@@ -1,4 +1,4 @@
-// `npm run init-stack -- <name>`: prompts for the configuration of a new stack and writes its file.
+// `npm run init-stack -- <name>`: prompts for the configuration of a new stack and writes the stack's configuration file.
 import { join } from "node:path";
 import { initStack } from "./init-stack.ts";
 

@@ -12,9 +12,9 @@ type Output = Readonly<{ out: (text: string) => void; error: (text: string) => v
 type Ask = (question: string) => Promise<string>;
 
 /**
- * Prompts for the configuration of a new stack, validates it as `pulumi preview` would, prompts again for invalid values, and has Pulumi
- * write `Pulumi.<name>.yaml`, with secrets encrypted. Returns the exit status: 0 once the file is written, else 1 with the reason; writes
- * nothing until every value is valid.
+ * Prompts for the configuration of a new stack, validates it as `pulumi preview` would, and prompts again for invalid values. Then has
+ * Pulumi write `Pulumi.<name>.yaml`, with secrets encrypted. Returns the exit status: 0 once the file is written, otherwise 1 with the
+ * reason. Nothing is written until every value is valid.
  */
 export async function initStack(name: string, directory: string, output: Output): Promise<number> {
   if (!existsSync(join(directory, "Pulumi.yaml"))) {
@@ -66,7 +66,7 @@ async function askUntilRight(ask: Ask, output: Output): Promise<Answers> {
     output.error(`${problems.map(({ key, message }) => `${key}: ${message}`).join("\n")}\n`);
     const wrong = new Set(problems.map(({ key }) => findRootKey(key)));
     const again = stackQuestions.filter(({ key }) => wrong.has(key));
-    // A key without a prompt follows from the target and the node.
+    // The value of a key without a prompt follows from the target and the node.
     answers = await askAll(again.length === 0 ? stackQuestions : again, answers, ask, output);
   }
 }
@@ -112,7 +112,7 @@ function findProblems(answers: Answers): readonly ConfigProblem[] {
   }
 }
 
-/** Runs Pulumi with its messages on this terminal's standard error. */
+/** Runs Pulumi and sends its messages to this terminal's standard error. */
 async function runPulumi(directory: string, args: readonly string[], input = ""): Promise<void> {
   const child = spawn("pulumi", [...args, "--non-interactive"], {
     cwd: directory,

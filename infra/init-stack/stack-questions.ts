@@ -1,17 +1,17 @@
 import { tokenAddress } from "#devnet/token/address.ts";
 
-/** Answers by configuration key; empty ones are absent. */
+/** Answers by configuration key; keys with an empty answer are absent. */
 export type Answers = Readonly<Record<string, string>>;
 
 /** Prompt for one key of a stack's configuration. */
 export type StackQuestion = Readonly<{
   key: string;
   ask: string;
-  /** Value for an empty answer; if absent, the key stays unset. */
+  /** Value used for an empty answer; if absent, the key stays unset. */
   fallback?: string;
-  /** The answer is the path of a file with the value, which is stored encrypted. */
+  /** The answer is the path of a file that contains the value, which is stored encrypted. */
   isSecretFile?: true;
-  /** Whether to ask, given the earlier answers; default: always. */
+  /** Whether to ask this question, given the earlier answers; if absent, it is always asked. */
   when?: (answers: Answers) => boolean;
 }>;
 

@@ -9,17 +9,17 @@ const keptByOwners = {
   "kustomize.toolkit.fluxcd.io/prune": "disabled",
 };
 
-/** Annotation for Flux: it applies the object once and then leaves it to its other writers; Argo CD has no equivalent. */
+/** Annotation for Flux, which then applies the object once and leaves it to its other writers; Argo CD has no equivalent. */
 const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
 
-/** Marks an object so that `pulumi up` does not wait for its readiness, and `pulumi refresh` does not report an unready one as drift. */
+/** Marks an object so that `pulumi up` does not wait for it to become ready, and `pulumi refresh` does not report it as drift while it is unready. */
 export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }
 
 /**
- * Marks a Deployment or StatefulSet so that the program's fields override those of `kubectl scale` or of a removed autoscaler, which would
- * otherwise fail every update with a conflict.
+ * Marks a Deployment or StatefulSet so that the program's fields override those set by `kubectl scale` or by a removed autoscaler;
+ * otherwise, every update would fail with a conflict.
  */
 export function markWorkload<Manifest extends Annotated>(
   manifest: Manifest,

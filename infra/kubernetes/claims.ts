@@ -4,7 +4,7 @@ import type { VolumeSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, type Component } from "./labels.ts";
 
-/** Builds the claim of a service's volume, writable by one pod at a time. */
+/** Builds the claim for a service's volume, which one pod at a time can write to. */
 export function buildClaim(
   volume: VolumeSpec,
   component: Component,
@@ -23,7 +23,7 @@ export function buildClaim(
   };
 }
 
-/** Lists the properties of a volume claim that the program sets once and then leaves to the sidecar, so that a grown volume keeps its size. */
+/** Lists the properties of a volume claim that the program sets once and then leaves to the sidecar, so that a volume that has grown keeps its size. */
 export function listLeftToSidecar(volume: VolumeSpec, { volumeGrows }: KubernetesOptions): string[] {
   return volumeGrows && volume.name === workspaceVolume ? ["spec.resources.requests.storage"] : [];
 }

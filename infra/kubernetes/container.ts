@@ -15,12 +15,12 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-/** Returns the name of the pod volume with a service's files. */
+/** Returns the name of the pod volume that holds a service's files. */
 export function nameFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
 }
 
-/** Returns the name of the Secret, and of the pod volume, with a service's hot-reloaded files. */
+/** Returns the name of the Secret, and of the pod volume, that holds a service's hot-reloaded files. */
 export function formatLiveFilesVolumeName(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
@@ -30,17 +30,17 @@ export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }
 
-/** Returns the name of the Secret with a service's environment variables that may contain secrets. */
+/** Returns the name of the Secret that holds a service's environment variables, which may contain secrets. */
 export function nameEnvironment(spec: ServiceSpec): string {
   return `${spec.name}-environment`;
 }
 
-/** Returns the name of the pod volume with the copy of its image's programs that a service runs from. */
+/** Returns the name of the pod volume that holds the copy of its image's programs from which a service runs. */
 export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
 }
 
-/** Restrictions on each Gatehouse container (Pod Security Standards, `restricted`). */
+/** Restrictions on every Gatehouse container (Pod Security Standards, `restricted`). */
 export const restricted: types.input.core.v1.SecurityContext = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,

@@ -17,16 +17,16 @@ import {
 /** Strategy in which a new pod is ready before an old one exits. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
 
-/** Time that a terminating pod still accepts connections, in ms: the cluster's machines stop routing to it only gradually. */
+/** How long a terminating pod still accepts connections, in ms: the cluster's machines stop routing to it only gradually. */
 const lingerMs = 5_000;
 
-/** Delays the stop signal of a rolled pod; uses Node, because the image has no shell or `sleep`. */
+/** Delays the stop signal to a pod that is being rolled. Uses Node, because the image has no shell or `sleep`. */
 function buildDrain({ image, volumes }: ServiceSpec): Pick<types.input.core.v1.Container, "lifecycle"> {
   if (image !== "gatehouse" || volumes.length > 0) return {};
   return { lifecycle: { preStop: { exec: { command: ["node", "--eval", `setTimeout(() => {}, ${lingerMs})`] } } } };
 }
 
-/** Builds the Deployment of a service. A service with a ledger on a volume is replaced, not rolled: otherwise two writers would share the ledger. */
+/** Builds the Deployment for a service. A service that has a ledger on a volume is replaced, not rolled: otherwise, two writers would share the ledger. */
 export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): types.input.apps.v1.Deployment {
   const selector = buildSelectorLabels(options.prefix, spec.name);
   const gatehouse = findImage(options, "gatehouse");
@@ -36,7 +36,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
     metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
     spec: {
       // When applying to a cluster, Pulumi leaves the replica count to the autoscaler; another tool that applies the objects would reset
-      // it.
+      // the count.
       ...(options.rendered && spec.replicas.max > spec.replicas.min ? {} : { replicas: spec.replicas.min }),
       strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
       selector: { matchLabels: { ...selector } },
@@ -68,7 +68,7 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
   };
 }
 
-/** Builds a disruption budget that lets the cluster evict one pod of a service at a time, so that nodes can be drained while other replicas stay. */
+/** Builds a disruption budget that lets the cluster evict one pod of a service at a time, so that machines can be drained while other replicas stay. */
 export function buildDisruptionBudget(
   spec: ServiceSpec,
   options: KubernetesOptions,
@@ -86,12 +86,13 @@ export function buildDisruptionBudget(
  * would be a fraction of the request instead.
  */
 const cpuTarget = 0.7;
-/** Idle time before pods are removed, so that too few pods never meet a wave of payments. */
+/** Idle time before pods are removed, so that a wave of payments never meets too few pods. */
 const scaleDownAfterSeconds = 300;
 
 /**
- * Builds the CPU-based autoscaler of a service whose ledger is in a database; undefined for others. A service with equal min and max has
- * one too: if the autoscaler were removed once they are equal, it would scale the service again before Pulumi deleted it.
+ * Builds the CPU-based autoscaler for a service whose ledger is in a database; returns undefined for other services. A service whose min
+ * and max are equal has one too: if the autoscaler were removed once they are equal, it would scale the service again before Pulumi deleted
+ * it.
  */
 export function buildAutoscaler(
   spec: ServiceSpec,

@@ -8,7 +8,7 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, buildSelectorLabels, type Component, type Labels } from "./labels.ts";
 
-/** Object of the Prometheus operator, for which Kubernetes has no built-in type. */
+/** Object for the Prometheus operator; Kubernetes has no built-in type for it. */
 type Monitor = Readonly<{
   apiVersion: "monitoring.coreos.com/v1";
   kind: "PodMonitor" | "PrometheusRule";
@@ -17,9 +17,9 @@ type Monitor = Readonly<{
 }>;
 
 /**
- * Builds the objects by which an existing Prometheus scrapes the stack: a PodMonitor for each service with metrics, and the alerts. It
- * scrapes pods, not Services, because each replica has its own counters, and because the metrics of a sidecar whose node is not ready
- * matter most. The job is `<namespace>/<service>`.
+ * Builds the objects through which an existing Prometheus scrapes the stack: a PodMonitor for each service that has metrics, and the
+ * alerts. Prometheus scrapes pods rather than Services, because each replica has its own counters, and because the metrics of a sidecar
+ * matter most while its node is not ready. The job is `<namespace>/<service>`.
  */
 export function buildMonitors(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly Monitor[] {
   const { observability, namespace, prefix } = options;
@@ -43,7 +43,7 @@ function buildAlerts({
   return { ...rule, metadata: { ...rule.metadata, namespace } };
 }
 
-/** Builds the dashboards for Grafana's sidecar (k8s-sidecar), one ConfigMap each: together they would approach the max size of a ConfigMap. */
+/** Builds the dashboards for Grafana's sidecar (k8s-sidecar), each in its own ConfigMap: together, they would approach the max size of a ConfigMap. */
 export function buildDashboardMaps(options: KubernetesOptions): readonly types.input.core.v1.ConfigMap[] {
   const { observability, namespace, prefix } = options;
   const existing = observability?.existing;

@@ -26,9 +26,9 @@ type Volume = types.input.core.v1.Volume;
 const incomingDirectory = "/run/gatehouse/incoming";
 
 /**
- * Lists a service's Secrets by resource name suffix: its files, secret or not, its hot-reloaded files, the secrets whose change triggers a
- * hot restart, its environment variables, and the files installed in its workspace. The pod template has no checksum of hot-reloaded files:
- * a change rolls nothing, and the kubelet updates them in the running pods within about a minute and a half.
+ * Lists a service's Secrets by resource name suffix: its files (secret or not), its hot-reloaded files, the secrets whose change triggers a
+ * hot restart, its environment variables, and the files installed in its workspace. The pod template contains no checksum of hot-reloaded
+ * files: a change to them rolls nothing, and the kubelet updates them in the running pods within about a minute and a half.
  */
 export function listSecrets(
   spec: ServiceSpec,
@@ -53,7 +53,7 @@ export function listPlacedFiles({ seed }: ServiceSpec): readonly PlacedFile[] {
   return seed?.places?.entryPoint?.files ?? [];
 }
 
-/** Returns the name of the Secret, and of the pod volume, with those files. */
+/** Returns the name of the Secret, and of the pod volume, that holds the files installed in a node's workspace. */
 export function namePlacedVolume(spec: ServiceSpec): string {
   return `${spec.name}-placed`;
 }
@@ -76,7 +76,7 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
   return [...buildInstalledVolumes(spec), ...buildLiveVolumes(spec)];
 }
 
-/** Builds the volumes of live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
+/** Builds the volumes for live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
 function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
   const names = [
     ...(listLiveFiles(spec).length === 0 ? [] : [formatLiveFilesVolumeName(spec)]),
@@ -98,7 +98,7 @@ function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   ];
 }
 
-/** Builds the init container that makes a service the owner of its files, mode 0400: Kubernetes delivers a Secret as root's group-readable files. */
+/** Builds the init container that makes a service the owner of its files, with mode 0400: Kubernetes delivers a Secret as root's group-readable files. */
 export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): readonly Container[] {
   if (!hasFiles(spec)) return [];
   return [

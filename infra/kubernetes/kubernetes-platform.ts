@@ -19,7 +19,7 @@ import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
 import { buildNamespace } from "./namespace.ts";
 
-/** Readiness timeout of a workload in `pulumi up`. */
+/** Timeout for a workload to become ready in `pulumi up`. */
 const rolloutTimeout = "10m";
 
 /**
@@ -78,7 +78,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
 
   #makeNamespace(named: string): Resource {
     const namespace = buildNamespace(this.#options);
-    // Pulumi enforces protection; in rendered YAML, the object itself must carry it for the tool that applies it.
+    // Pulumi enforces protection itself; in rendered YAML, the object must carry it for the tool that applies it.
     const kept = this.#protectData && this.#options.rendered ? markUnpruned(namespace) : namespace;
     const { protect, retainOnDelete } = { protect: this.#protectData, retainOnDelete: this.#protectData };
     return new k8s.core.v1.Namespace(named, kept, { parent: this, protect, retainOnDelete });
@@ -118,7 +118,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
-      // Not awaited: its metrics depend on the cluster, and come only after the pods.
+      // Not awaited: the autoscaler's metrics depend on the cluster, and are available only after the pods.
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
@@ -154,7 +154,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     });
   }
 
-  /** Deploys public access without waiting for its address: the controller assigns it, and none may be running. */
+  /** Deploys public access without waiting for its address: the controller assigns the address, and no controller may be running. */
   #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
       const manifest = markUnawaited(buildPublicIngress(this.#options, ingress));
@@ -208,7 +208,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     if (known !== undefined) return known;
     const keep = volume.keep && this.#protectData;
     const left = listLeftToSidecar(volume, this.#options);
-    // A claim of a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
+    // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
     const bare = markUnawaited(buildClaim(volume, service, this.#options));
     const kept = keep && this.#options.rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(

@@ -11,7 +11,7 @@ import { KubernetesNamespace } from "./kubernetes-platform.ts";
 import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
-/** Reads the options of a stack's namespace from its configuration. */
+/** Reads the options for a stack's namespace from the stack's configuration. */
 function readKubernetesOptions(config: StackConfig, prefix: string): Omit<KubernetesOptions, "revisionKey"> {
   return {
     prefix,
@@ -38,7 +38,7 @@ function readKubernetesOptions(config: StackConfig, prefix: string): Omit<Kubern
 
 /**
  * Derives the checksum key from the only full-entropy secret that every stack has. The stack's state retains the first key (Pulumi
- * documentation, "Stash"): a key that changed with the signer's would roll every pod.
+ * documentation, "Stash"): a key that changed with the signer's key would roll every pod.
  */
 function keepRevisionKey(
   { signerPrivateKey }: StackConfig,
@@ -54,7 +54,7 @@ function keepRevisionKey(
   return secret(kept.output as Output<string>);
 }
 
-/** Creates a stack's namespace and its cluster's provider. */
+/** Creates a stack's namespace and the provider for its cluster. */
 export function createKubernetesNamespace(
   config: StackConfig,
   {
@@ -80,7 +80,10 @@ export function createKubernetesNamespace(
   );
 }
 
-/** Creates the cluster's provider, with the prefix in its name if a component owns it: a program may have several, whose URNs differ only by name. */
+/**
+ * Creates the provider for the cluster. If a component owns the provider, its name contains the prefix: a program may have several
+ * components, and only the name distinguishes their URNs.
+ */
 function createProvider(
   { kubernetesContext, renderTo }: StackConfig,
   { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,

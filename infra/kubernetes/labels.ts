@@ -7,12 +7,12 @@ export type Labels = Readonly<Record<string, string>>;
 /** The part of a stack that owns an object: a service, or the whole stack. */
 export type Component = ServiceName | "stack";
 
-/** Builds the labels of a stack's objects, by owning service. */
+/** Builds the labels for a stack's objects, by owning service. */
 export function buildObjectLabels(prefix: string, component: Component): Labels {
   return { ...buildPodLabels(prefix, component), "app.kubernetes.io/version": version };
 }
 
-/** Builds the labels of a service's pods. Omits the version: a new version of the program alone would roll all pods, including the node's. */
+/** Builds the labels for a service's pods. The version is omitted: otherwise, a new version of the program alone would roll all pods, including the node's. */
 export function buildPodLabels(prefix: string, component: Component): Labels {
   return {
     "app.kubernetes.io/name": "gatehouse",
@@ -27,7 +27,7 @@ export function buildSelectorLabels(prefix: string, component: Component): Label
   return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": findPod(component) };
 }
 
-/** Returns the service whose name identifies the pod that a service runs in: the sidecar runs in the node's. */
+/** Returns the service whose name identifies the pod in which a service runs: the sidecar runs in the node's pod. */
 export function findPod<Name extends Component>(service: Name): Name | "node" {
   return service === "sidecar" || service === "restore" ? "node" : service;
 }

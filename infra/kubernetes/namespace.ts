@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels } from "./labels.ts";
 
-/** Builds the stack's namespace, which admits only pods of the Pod Security Standard `restricted`. A host port requires a weaker standard. */
+/** Builds the stack's namespace, which admits only pods that meet the Pod Security Standard `restricted`. A host port requires a weaker standard. */
 export function buildNamespace(options: KubernetesOptions): types.input.core.v1.Namespace {
   const level = options.peers === "host-port" ? "privileged" : "restricted";
   return {

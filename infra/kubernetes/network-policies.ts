@@ -8,8 +8,8 @@ type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
 type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
 
 /**
- * Builds the policy that denies all traffic of the stack's pods, or of all pods in the stack's own namespace; the other policies allow the
- * connections in the specifications.
+ * Builds the policy that denies all traffic to and from the stack's pods, or all pods in the stack's own namespace; the other policies
+ * allow the connections listed in the specifications.
  */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
   const own = { matchLabels: { "app.kubernetes.io/instance": options.prefix } };
@@ -17,7 +17,7 @@ export function denyAll(options: KubernetesOptions): NetworkPolicy {
   return buildPolicy("default-deny", options, { podSelector, policyTypes: ["Ingress", "Egress"] });
 }
 
-/** Builds one policy per pod kind, with exactly the connections of its services, in both directions. */
+/** Builds one policy per kind of pod, which allows exactly the connections of the pod's services, in both directions. */
 export function buildEdgePolicies(specs: readonly ServiceSpec[], options: KubernetesOptions): readonly NetworkPolicy[] {
   const pods = [...new Set(specs.map((spec) => findPod(spec.name)))];
   return pods.map((pod) => {
@@ -31,13 +31,13 @@ export function buildEdgePolicies(specs: readonly ServiceSpec[], options: Kubern
         ...buildIngressFromOutside(inside, options),
         ...buildIngressFromPrometheus(inside, options),
       ],
-      // A pod that opens no connection needs no DNS.
+      // A pod that opens no connections needs no DNS.
       egress: egress.length === 0 ? [] : [dns, ...removeDuplicates(egress)],
     });
   });
 }
 
-/** Name server addresses on each machine: NodeLocal DNSCache, and Cloud DNS with the metadata server on Google's machines. */
+/** Addresses of name servers on each machine: NodeLocal DNSCache, and, on Google's machines, Cloud DNS with the metadata server. */
 const machineDns = ["169.254.20.10/32", "169.254.169.254/32", "fd20:ce::254/128"];
 
 const dns: Egress = {
@@ -64,7 +64,7 @@ type EgressContext = Readonly<{ specs: readonly ServiceSpec[]; pod: ServiceName;
 
 function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readonly Egress[] {
   if (edge.to === "internet") return [{ to: internet.map((ipBlock) => ({ ipBlock })) }];
-  // The API server's address is not a pod's; clusters use port 443 or 6443.
+  // The API server's address is not the address of a pod; clusters use port 443 or 6443.
   if (edge.to === "api") return [buildEgressToHost(options.apiServerCidr, [443, 6_443])];
   if (edge.to === "host") return [buildEgressToHost(edge.cidr, [edge.port])];
   if (edge.to === "namespace") return [{ to: [{ namespaceSelector: buildNamespaceSelector(edge.namespace) }] }];

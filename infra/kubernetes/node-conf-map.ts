@@ -4,7 +4,7 @@ import { hostIpVariable } from "../services/node/node-conf.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels } from "./labels.ts";
 
-/** Name of the ConfigMap with the node's initial configuration. */
+/** Name of the ConfigMap that contains the node's initial configuration. */
 export const nodeConfName = "node-conf";
 
 /** Builds the ConfigMap that seeds node.conf. */
@@ -17,7 +17,7 @@ export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): ty
   };
 }
 
-/** Builds the environment variable with the address that the node announces to its peers; the cluster fills in the machine's address (downward API). */
+/** Builds the environment variable for the address that the node announces to its peers; the cluster fills in the machine's address (downward API). */
 export function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
   if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
   const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";

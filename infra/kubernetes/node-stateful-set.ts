@@ -18,12 +18,12 @@ export const nodeAccount = "node";
 
 const seedDirectory = "/run/gatehouse/seed";
 
-/** Directory of the stack's files for the workspace of a node whose image has an entry point. */
+/** Directory for the stack's files for the workspace of a node whose image has an entry point. */
 const placedDirectory = "/run/gatehouse/placed";
 
 /**
- * Builds the StatefulSet of a node and its sidecar. The sidecar is a native one (an init container that keeps running), started before the
- * node: its startup probe passes once node.conf is correct, so that the node's first start uses it.
+ * Builds the StatefulSet for a node and its sidecar. The sidecar is a native one (an init container that keeps running) and starts before
+ * the node: its startup probe passes once node.conf is correct, so that the node uses that file from its first start.
  */
 export function buildNodeStatefulSet(
   { node, sidecar, restore }: NodeSpecs,
@@ -85,12 +85,12 @@ export function buildNodeStatefulSet(
   };
 }
 
-/** Whether the seeding container checks the node's keys, so that they must exist before it starts. */
+/** Whether the seeding container checks the node's keys, in which case they must exist before it starts. */
 function needsKeysFirst({ seed }: ServiceSpec): boolean {
   return seed?.places?.entryPoint !== undefined;
 }
 
-/** The account's token and the files its client reads, as a cluster mounts them by default into every container of a pod. */
+/** The account's token and the files that its client reads, as a cluster by default mounts them into every container of a pod. */
 const apiTokenVolume: types.input.core.v1.Volume = {
   name: "api-token",
   projected: {
@@ -103,7 +103,7 @@ const apiTokenVolume: types.input.core.v1.Volume = {
   },
 };
 
-/** Mounts the account's token into a container: the sidecar uses it to restart the node. The node itself doesn't need it. */
+/** Mounts the account's token into a container: the sidecar uses it to restart the node. The node itself doesn't need the token. */
 function addApiToken(container: Container): Container {
   const mount = {
     name: apiTokenVolume.name,
@@ -131,12 +131,12 @@ function buildNodeContainer(node: ServiceSpec, options: KubernetesOptions): Cont
   return { ...container, ports };
 }
 
-/** Space for the programs and the files that the node writes next to them; a pod that exceeds it is evicted. */
+/** Space for the programs and for the files that the node writes next to them; a pod that exceeds it is evicted. */
 const programsRoom = { sizeLimit: "16Gi" } as const;
 
 /**
- * Builds the init container that makes a new pod run its own image's programs, whatever an earlier pod ran; uses that image's `cp`, because
- * no other container has access to them.
+ * Builds the init container that makes a new pod run its own image's programs, whatever an earlier pod ran. It uses that image's `cp`,
+ * because no other container has access to the programs.
  */
 function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): readonly Container[] {
   if (node.programs === undefined) return [];

@@ -5,7 +5,7 @@ import { findPort, serviceUser, type ServiceSpec } from "../services/service-spe
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import type { Labels } from "./labels.ts";
 
-/** Security context of all pods: user, groups and seccomp. */
+/** Security context for all pods: user, groups and seccomp. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
   runAsNonRoot: true,
   runAsUser: serviceUser.uid,
@@ -15,12 +15,12 @@ export const podSecurity: types.input.core.v1.PodSecurityContext = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
-/** Scratch space of a pod's containers. */
+/** Scratch space for a pod's containers. */
 export const temporaryVolume: types.input.core.v1.Volume = { name: "tmp", emptyDir: { sizeLimit: "128Mi" } };
 
 /**
- * Computes a checksum of a pod's files for its template, because changed mounted data does not restart a pod. It is keyed, so that users
- * who may read pods but not Secrets can't use it to guess a secret.
+ * Computes a checksum of a pod's files for the pod template, because a change to mounted data does not restart a pod. The checksum is
+ * keyed, so that users who may read pods but not Secrets can't use it to guess a secret.
  */
 export function computeFilesChecksum(
   specs: readonly ServiceSpec[],
@@ -40,7 +40,7 @@ export function computeFilesChecksum(
   return unsecret(checksum);
 }
 
-/** Builds the part of a pod's specification with image pull secrets; nothing if the images are public. */
+/** Builds the part of a pod's specification that lists image pull secrets; empty if the images are public. */
 export function buildPullSecrets({
   imagePullSecrets,
 }: KubernetesOptions): Pick<types.input.core.v1.PodSpec, "imagePullSecrets"> {
@@ -48,7 +48,7 @@ export function buildPullSecrets({
   return { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
 }
 
-/** Builds the annotations by which a Prometheus without an operator finds a pod; they specify one port per pod, so only one of its services. */
+/** Builds the annotations by which a Prometheus without an operator finds a pod. They specify one port per pod, and therefore only one of its services. */
 export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability }: KubernetesOptions): Labels {
   const scraped = specs.find((spec) => spec.metrics !== undefined);
   if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};
@@ -59,7 +59,7 @@ export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability
   };
 }
 
-/** Spreads a service's pods over the cluster's zones and machines, as far as there are several and they are labelled. */
+/** Spreads a service's pods across the cluster's zones and machines, where there are several and they are labelled. */
 export function spreadPods(labels: Labels): readonly types.input.core.v1.TopologySpreadConstraint[] {
   return ["topology.kubernetes.io/zone", "kubernetes.io/hostname"].map((topologyKey) => ({
     maxSkew: 1,

@@ -4,7 +4,7 @@ import type { IngressExposure, GatewayExposure } from "../config/public-way.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, type Labels } from "./labels.ts";
 
-/** Builds public access over TLS to the gateway and the resource server; nothing else of the stack is public. */
+/** Builds public access over TLS to the gateway and the resource server; nothing else in the stack is public. */
 export function buildPublicIngress(
   options: KubernetesOptions,
   { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressExposure,
@@ -16,7 +16,7 @@ export function buildPublicIngress(
       name: "public",
       namespace: options.namespace,
       labels: buildObjectLabels(options.prefix, "stack"),
-      // Google's load balancer also serves plain HTTP by default.
+      // By default, Google's load balancer also serves plain HTTP.
       annotations: {
         ...(tlsSecret === undefined ? { "kubernetes.io/ingress.allow-http": "false" } : {}),
         ...annotations,
@@ -42,7 +42,7 @@ function buildRule(host: string, name: string, port: number): types.input.networ
   };
 }
 
-/** Route of the Gateway API, for which Kubernetes has no built-in type; only the fields used here. */
+/** A Gateway API route, for which Kubernetes has no built-in type; contains only the fields used here. */
 export type HttpRoute = Readonly<{
   apiVersion: "gateway.networking.k8s.io/v1";
   kind: "HTTPRoute";
@@ -54,7 +54,7 @@ export type HttpRoute = Readonly<{
   }>;
 }>;
 
-/** Builds public access through a Gateway's HTTPS listener to the gateway and the resource server; nothing else is public. */
+/** Builds public access to the gateway and the resource server through a Gateway's HTTPS listener; nothing else is public. */
 export function buildPublicRoutes(options: KubernetesOptions, way: GatewayExposure): readonly HttpRoute[] {
   return [
     buildRoute(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),

@@ -6,14 +6,14 @@ import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
 
-/** A service account of the namespace, and its rights there. */
+/** A service account in the namespace, and its rights there. */
 export type ServiceAccess = Readonly<{
   account: types.input.core.v1.ServiceAccount;
   role: types.input.rbac.v1.Role;
   binding: types.input.rbac.v1.RoleBinding;
 }>;
 
-/** Builds an account and its role, all three objects with one name. A pod gets the token only if its template requests it. */
+/** Builds a service account and its role; all three objects have the same name. A pod gets the token only if its template requests it. */
 export function buildServiceAccess(
   name: Component,
   rules: readonly types.input.rbac.v1.PolicyRule[],
@@ -36,7 +36,7 @@ export function buildServiceAccess(
 /** Name of the node's only pod: StatefulSets number their pods from 0. */
 export const nodePod = "node-0";
 
-/** Builds the account of the node's pod, which may read its own pod, run node_cli in it, and delete it for a restart. */
+/** Builds the account for the node's pod, which may read its own pod, run node_cli in it, and delete it for a restart. */
 export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   const resourceNames = [nodePod];
   const rules = [

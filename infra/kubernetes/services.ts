@@ -14,8 +14,8 @@ export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOpt
 }
 
 /**
- * Builds the headless Service that resolves to all pods of a service, so that the stack's own Prometheus scrapes each one, ready or not:
- * its metrics show why it is not ready. `undefined` if the stack has no Prometheus or the service no metrics.
+ * Builds the headless Service that resolves to all pods of a service, so that the stack's own Prometheus scrapes each pod, ready or not: a
+ * pod's metrics show why it is not ready. Returns `undefined` if the stack has no Prometheus or the service has no metrics.
  */
 export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions): Service | undefined {
   if (options.observability?.prometheus === undefined || spec.metrics === undefined) return;
@@ -32,8 +32,8 @@ function makeHeadless(made: Service): Service {
 }
 
 /**
- * Builds the Services of a node by audience: its own RPC for the facilitator, the gateway for public access, the sidecar's status for
- * operators, and its peer port if exposed.
+ * Builds a node's Services, one per audience: the node's own RPC for the facilitator, the gateway for public access, the sidecar's status
+ * for operators, and the peer port if it is exposed.
  */
 export function buildNodeServices(
   { node, sidecar }: Readonly<{ node: ServiceSpec; sidecar: ServiceSpec }>,
@@ -74,7 +74,7 @@ type ServiceOutline = Readonly<{
   className?: string | undefined;
 }>;
 
-/** Builds a Service that is the target of public access. */
+/** Builds a Service that is a target for public access. */
 function buildPublicService(outline: ServiceOutline): Service {
   const { ingress, gatewayApi } = outline.options;
   const { gateway, resourceServer } = (ingress ?? gatewayApi)?.serviceAnnotations ?? {};
@@ -101,7 +101,7 @@ function buildNamedService({ name, spec, ports, options, type, annotations = {},
         port: number,
         targetPort: number,
         protocol: "TCP",
-        // Peers get the port that the node listens on, so the machines must publish the same port.
+        // Peers are given the port on which the node listens, so the machines must publish the same port.
         ...(type === "NodePort" ? { nodePort: number } : {}),
       })),
       ...(type === "ClusterIP" ? {} : { externalTrafficPolicy: "Local" }),

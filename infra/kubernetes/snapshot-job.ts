@@ -6,17 +6,20 @@ import { buildObjectLabels, buildPodLabels } from "./labels.ts";
 import { buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
-/** Deadline of one job, including retries. */
+/** Deadline for one job, including retries. */
 const jobDeadlineSeconds = 600;
 
-/** Rights to all snapshots of the namespace: a role can't list snapshots that don't exist yet. */
+/** Rights to all snapshots in the namespace: a role can't list snapshots that don't exist yet. */
 const ownSnapshots: types.input.rbac.v1.PolicyRule = {
   apiGroups: ["snapshot.storage.k8s.io"],
   resources: ["volumesnapshots"],
   verbs: ["create", "list", "delete"],
 };
 
-/** Builds the objects that snapshot the node's volume on a schedule: a job, and an account that may create, list and delete snapshots in its namespace. */
+/**
+ * Builds the objects that take snapshots of the node's volume on a schedule: a job, and an account that may create, list and delete
+ * snapshots in its namespace.
+ */
 export function buildSnapshotJob(
   spec: ServiceSpec,
   schedule: string,

@@ -3,7 +3,7 @@ import { findOperationsPort, isOperatedService } from "#daemon/stack-services.ts
 import { waitUntil } from "#daemon/time.ts";
 import { buildReadyCheck, describeReasons, type UnreadyService } from "../unready-service.ts";
 
-/** Time for pods to start before unready ones are listed: a syncing node does not delay an update. */
+/** How long pods may take to start before unready ones are listed: a syncing node does not delay an update. */
 const startWithinMs = 60_000;
 const pollMs = 2_000;
 const runMs = 30_000;
@@ -18,8 +18,8 @@ export type PodsLocation = Readonly<{
 }>;
 
 /**
- * Lists the services of a stack whose pods are still not ready after their start time, with the service's own reasons or the pod's status.
- * Uses kubectl, with the operator's login. If the cluster doesn't respond, that is the only entry.
+ * Lists the services in a stack whose pods are still not ready after their startup time, with the service's own reasons or the pod's
+ * status. Uses kubectl, with the operator's login. If the cluster doesn't respond, that is the only entry.
  */
 export async function listUnreadyPods(place: PodsLocation): Promise<readonly UnreadyService[]> {
   const { context, namespace, prefix, kubectl = "kubectl", withinMs = startWithinMs } = place;
@@ -62,7 +62,7 @@ function hasStarted({ failed, printed }: Run): boolean {
 
 type Run = Readonly<{ failed: boolean; printed: string }>;
 
-/** Runs kubectl. Returns its failure as a result: the update has already succeeded. */
+/** Runs kubectl. A failure is returned as a result: the update has already succeeded. */
 function run(program: string, words: readonly string[]): Promise<Run> {
   return new Promise((resolve) => {
     execFile(program, words, { timeout: runMs, killSignal: "SIGKILL" }, (error, printed, said) => {

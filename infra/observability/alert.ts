@@ -4,18 +4,18 @@ export type Severity = "critical" | "warning" | "none";
 /** An alerting rule, before it is rendered in a Prometheus format. */
 export type Alert = Readonly<{
   name: `Gatehouse${string}`;
-  /** PromQL, composed of selectors from `series.ts`. */
+  /** PromQL composed from the selectors in `series.ts`. */
   expr: string;
-  /** Time that the expression must be true, as a Prometheus duration. */
+  /** How long the expression must be true, as a Prometheus duration. */
   for: string;
   severity: Severity;
-  /** Summary of the problem and its location, with the value. A Prometheus template. */
+  /** Summary of the problem and its location, including the value. A Prometheus template. */
   summary: string;
-  /** Consequences, and the first step to take. A Prometheus template with labels, but never the value. */
+  /** Consequences, and the first step to take. A Prometheus template that may contain labels but never the value. */
   description: string;
 }>;
 
-/** Default base URL of the runbooks until a stack sets one: an unowned domain. */
+/** Base URL of the runbooks until a stack specifies one: a domain that nobody owns. */
 export const nobodysRunbooks = "https://gatehouse.example/docs/runbooks";
 
 export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }>;

@@ -1,6 +1,6 @@
 import { counter, gauge, histogram, type MetricDefinition } from "./metric-definition.ts";
 
-/** Metrics of every service, on its operator listener. */
+/** Metrics that every service exposes on its operator listener. */
 const everyService = {
   gatehouse_build_info: gauge(
     "Always 1; the labels are the service, its version and the Node.js version.",
@@ -126,7 +126,7 @@ const gateway = {
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
-/** Additional metrics of a sidecar with `volume.claim`. */
+/** Additional metrics for a sidecar with `volume.claim`. */
 const volume = {
   gatehouse_volume_requested_bytes: gauge("Requested size of the node's volume claim."),
   gatehouse_volume_growths_total: counter("Times the claim was expanded."),
@@ -209,8 +209,8 @@ const engineProxy = {
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 /**
- * All of Gatehouse's own metrics, by the component that exposes them. Rules use only these names, and a test compares the list, both ways,
- * with the running services' `/metrics` responses.
+ * All of Gatehouse's own metrics, by the component that exposes them. Rules use only these names. A test compares the list, both ways, with
+ * the `/metrics` responses of the running services.
  */
 export const metricsByPart = { everyService, node, gateway, volume, facilitator, resourceServer, engineProxy } as const;
 

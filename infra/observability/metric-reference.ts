@@ -4,7 +4,7 @@ import type { MetricDefinition } from "./metric-definition.ts";
 
 type Part = keyof typeof metricsByPart;
 
-/** Services that expose each part of the catalogue, in page order. */
+/** Services that expose each part of the catalogue, in the page's order. */
 const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   everyService: {
     title: "Every service",
@@ -24,7 +24,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   },
 };
 
-/** Renders the metrics reference of the docs in Markdown: each metric with its type, labels, unit and meaning, by the service that exposes it. */
+/** Renders the metrics reference for the docs in Markdown: each metric with its type, labels, unit and meaning, by the service that exposes it. */
 export function printMetricReference(): string {
   return [
     "# Metrics",

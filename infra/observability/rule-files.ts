@@ -5,8 +5,8 @@ import { type RuleGroup, nameRunbookFile, type Alert } from "./alert.ts";
 const notice = " Made by `npm run docs` from infra/observability; do not edit.";
 
 /**
- * Renders the rules in each requested format, by path: a Prometheus rule file, a `PrometheusRule` for its operator, and the two files of a
- * compiled mixin. The same input yields the same bytes.
+ * Renders the rules in each requested format, keyed by path: a Prometheus rule file, a `PrometheusRule` for the Prometheus operator, and
+ * the two files of a compiled mixin. The same input yields the same bytes.
  */
 export function renderRuleFiles(
   groups: readonly RuleGroup[],
@@ -44,7 +44,7 @@ export function buildPrometheusRule(groups: readonly RenderedGroup[], labels: Re
   } as const;
 }
 
-/** Renders the relabelling by which a pod scrape job labels Gatehouse's services as the rules expect. */
+/** Renders the relabelling with which a pod scrape job labels Gatehouse's services in the way the rules expect. */
 export function renderPodRelabelling(): string {
   return toYaml({ relabel_configs: podRelabelling });
 }
@@ -58,7 +58,7 @@ export type RunbookOptions = Readonly<{
   runbookBaseUrl: string;
 }>;
 
-/** Link targets of the dashboards. */
+/** Targets of the links on the dashboards. */
 export type LinkOptions = RunbookOptions &
   Readonly<{
     /** URL of the stack's logs; may contain dashboard variables. */

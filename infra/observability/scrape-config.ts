@@ -1,36 +1,36 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 
-/** Label with the service of a target, set on all of its series including `up`. */
+/** Label that contains a target's service; set on all series of the target, including `up`. */
 export const serviceLabel = "gatehouse";
 
 /** A listener that Prometheus scrapes. */
 export type ScrapeTarget = Readonly<{
   job: string;
-  /** Service behind the target; alerts use it to identify targets that don't respond, even ones that never did. */
+  /** Service behind the target; alerts use it to identify targets that don't respond, including those that never did. */
   service: string;
   host: string;
   port: number;
   /** Whether samples retain their own labels. */
   honorLabels?: true | undefined;
-  /** Whether the host name resolves to the addresses of several processes, each scraped separately. */
+  /** Whether the host name resolves to the addresses of several processes, each of which is scraped separately. */
   replicated?: boolean;
 }>;
 
-/** Targets, rules and labels of a stack's own Prometheus. */
+/** Targets, rules and labels for a stack's own Prometheus. */
 export type PrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   intervalSeconds: number;
   ruleFile: string;
   /** `host:port` of an Alertmanager. */
   alertmanager?: string | undefined;
-  /** Labels that distinguish this Prometheus's alerts and samples from another's. */
+  /** Labels that distinguish this Prometheus's alerts and samples from those of another. */
   externalLabels: Readonly<Record<string, string>>;
 }>;
 
 /** Scrape timeout, Prometheus's own default; shorter if the interval is shorter. */
 const timeoutSeconds = 10;
 
-/** Builds the configuration of Prometheus (2.42 and later) as the content of its file: YAML, or JSON, a subset of YAML. */
+/** Builds the configuration for Prometheus (2.42 and later) as the content of its file: YAML, or JSON, which is a subset of YAML. */
 export function buildPrometheusConfig(options: PrometheusOptions): Readonly<Record<string, unknown>> {
   const { targets, intervalSeconds, ruleFile, alertmanager, externalLabels } = options;
   const every = `${intervalSeconds}s`;
@@ -65,8 +65,8 @@ function scrapeJob({ job, service, host, port, honorLabels, replicated }: Scrape
 const podLabel = (name: string) => `__meta_kubernetes_pod_label_app_kubernetes_io_${name}`;
 
 /**
- * The relabelling by which a pod scrape job (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and label that the rules
- * assume. A job shared by all pods would hide a missing service behind the running ones.
+ * The relabelling with which a pod scrape job (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and label that the
+ * rules expect. A job shared by all pods would hide a missing service behind the running ones.
  */
 export const podRelabelling: readonly Readonly<Record<string, unknown>>[] = [
   {

@@ -2,12 +2,12 @@ import type { metricCatalogue } from "./metric-catalogue.ts";
 
 type Catalogue = typeof metricCatalogue;
 
-/** A metric's registered name. */
+/** Name under which a metric is registered. */
 type MetricName = keyof Catalogue;
 
 type HistogramName = { [N in MetricName]: Catalogue[N]["type"] extends "histogram" ? N : never }[MetricName];
 
-/** Name usable in a query: a counter, a gauge, or one of a histogram's series. */
+/** Name that can be used in a query: a counter, a gauge, or one of a histogram's series. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${"bucket" | "sum" | "count"}`;
 
 /** Labels that a service sets on a series. */

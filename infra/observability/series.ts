@@ -1,7 +1,7 @@
 import type { conditionReasons } from "#status/condition-reasons.ts";
 import type { LabelOf, SeriesName } from "./series-name.ts";
 
-/** Label condition: one value, one of several, or none of several. */
+/** Condition on a label: one value, one of several values, or none of several values. */
 export type Matcher = string | Readonly<{ in: readonly string[] }> | Readonly<{ notIn: readonly string[] }>;
 
 type Matchers<N extends SeriesName> = Readonly<{ [L in LabelOf<N>]?: Matcher }>;
@@ -26,12 +26,12 @@ export function labelled(name: string, matchers: Readonly<Record<string, Matcher
   return shown.length === 0 ? name : `${name}{${shown.join(",")}}`;
 }
 
-/** Selects a condition; 0 while it is false. */
+/** Selects a condition; the value is 0 while it is false. */
 export function condition(type: ConditionType): string {
   return series("gatehouse_condition", { type });
 }
 
-/** Selects a condition that is false for one of the given reasons; 1 while it is. */
+/** Selects a condition that is false for one of the given reasons; the value is 1 while this is the case. */
 export function wrongFor<T extends ConditionType>(
   type: T,
   ...reasons: readonly ConditionReasons[T]["False"][number][]
@@ -39,7 +39,7 @@ export function wrongFor<T extends ConditionType>(
   return series("gatehouse_condition_info", { type, reason: { in: reasons } });
 }
 
-/** Selects a condition that is unknown for a given reason; 1 while it is. */
+/** Selects a condition that is unknown for a given reason; the value is 1 while this is the case. */
 export function unknownFor<T extends ConditionType>(type: T, reason: ConditionReasons[T]["Unknown"][number]): string {
   return series("gatehouse_condition_info", { type, reason });
 }
@@ -54,7 +54,7 @@ function formatOperand(matcher: Matcher): string {
  * Builds a template that shows one label of the series with value 1 for the alert's own target, so that a changed reason does not restart
  * the alert.
  *
- * @param selector of a series with at least one label matcher.
+ * @param selector selects a series and has at least one label matcher.
  */
 export function shownLabel(selector: string, label: string): string {
   const open = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");

@@ -19,7 +19,7 @@ export type DockerCheck = Readonly<{
   probe: PortProbe | undefined;
   /** Reads the capacity of this machine; absent for a remote engine. */
   host?: HostCapacity | undefined;
-  /** Name prefix of the stack's own containers. */
+  /** Prefix for the names of the stack's own containers. */
   prefix: string;
 }>;
 
@@ -33,15 +33,15 @@ const image = z.object({ Config: z.object({ Env: z.array(z.string()).nullish() }
 const message = z.object({ message: z.string() });
 const engineVersion = z.object({ ApiVersion: z.string() });
 
-/** Min minor version of Engine API 1 for a stack: Docker 20.10. */
+/** Min minor version of Engine API 1 that a stack requires: Docker 20.10. */
 const apiMinorMin = 41;
 
 /** Min Node version that runs TypeScript natively. */
 const oldestNode = 24;
 
 /**
- * Lists problems that prevent a Docker host from running a stack: no engine or too old a one, limits beyond its capacity, ports in use,
- * images that don't exist.
+ * Lists problems that prevent a Docker host from running a stack: a missing or outdated engine, limits beyond the host's capacity, ports in
+ * use, images that don't exist.
  */
 export async function findDockerProblems(config: StackConfig, look: DockerCheck): Promise<readonly ConfigProblem[]> {
   const engine = await findEngineProblems(config, look);
@@ -104,7 +104,7 @@ async function findPortProblems(
   return [...findClashes(config), ...found.flat()];
 }
 
-/** Lists the ports of the stack's own crash-looping containers, which an engine reports as publishing none. */
+/** Lists the ports of the stack's own crash-looping containers, which an engine reports as publishing no ports. */
 async function listRestartingPorts(requestEngine: EngineClient, prefix: string): Promise<ReadonlySet<number>> {
   const filters = encodeURIComponent(JSON.stringify({ name: [`^/${prefix}-`], status: ["restarting"] }));
   const listed = containers.safeParse((await requestEngine(`/containers/json?all=true&filters=${filters}`)).body);
@@ -155,7 +155,7 @@ async function findImageProblems(
       const here = await requestEngine(`/images/${encodeURI(name)}/json`);
       if (here.status === 200) return key === "baseImage" ? findBaseProblems(config, here.body, requestEngine) : [];
       const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
-      // For a registry that requires authentication, the engine's own client handles it later.
+      // If a registry requires authentication, the engine's own client handles that later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
       const wrong = `found ${name}, which the engine does not have and can't pull (${why});`;
@@ -166,7 +166,7 @@ async function findImageProblems(
   return found.flat();
 }
 
-/** Reports a base image without Node, or with too old a version. Node's images have the version in an environment variable; others are inspected. */
+/** Reports a base image that has no Node, or too old a version. Node's own images state the version in an environment variable; other images are inspected. */
 async function findBaseProblems(
   config: StackConfig,
   body: unknown,
@@ -194,10 +194,10 @@ async function findBaseProblems(
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }
 
-/** Tries to listen on a port; resolves to the reason for a failure, or `undefined` if it is free. */
+/** Tries to listen on a port; resolves to the reason for a failure, or to `undefined` if the port is free. */
 export type PortProbe = (address: string, port: number) => Promise<string | undefined>;
 
-/** Listens briefly, as the engine will. */
+/** Listens briefly, the way the engine will. */
 export const probePort: PortProbe = (address, port) =>
   new Promise((resolve) => {
     const server = createServer();

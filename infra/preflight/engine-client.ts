@@ -10,10 +10,10 @@ export type EngineClient = (
   how?: Readonly<{ method?: EngineRequest["method"]; body?: unknown }>,
 ) => Promise<EngineAnswer>;
 
-/** Response timeout of an engine, which queries a registry for images that it does not have. */
+/** Timeout for a response from an engine, which queries a registry for images that it does not have. */
 const deadlineMs = 10_000;
 
-/** Creates a client of an engine; `undefined` if only the engine's own client can connect (ssh, named pipes, TLS). */
+/** Creates a client for an engine; returns `undefined` if only the engine's own client can connect (ssh, named pipes, TLS). */
 export function createEngineClient(dockerEngine: string, hasCertificates: boolean): EngineClient | undefined {
   const { protocol, hostname, port, pathname } = new URL(dockerEngine);
   const isSocket = protocol === "unix:";

@@ -10,9 +10,9 @@ import type { EngineClient } from "./engine-client.ts";
 
 /** Capacity of this machine as a Docker host; the engine does not report it. */
 export type HostCapacity = Readonly<{
-  /** Max open files of a process (`fs.nr_open`); undefined if unknown. */
+  /** Max open files per process (`fs.nr_open`); undefined if unknown. */
   openFilesMax: () => Promise<number | undefined>;
-  /** Free bytes on a directory's file system; undefined if unknown. */
+  /** Free bytes on the file system that contains a directory; undefined if unknown. */
   freeBytes: (directory: string) => Promise<number | undefined>;
 }>;
 
@@ -38,7 +38,7 @@ const mebibyte = 1_048_576;
 /** Min free disk for a real node's images, first blocks and logs, in GiB; its chain data grows from there. */
 const diskGibibytesMin = 20;
 
-/** Lists limits that exceed a Docker host: an engine rejects excess CPUs only when it creates the service's container. */
+/** Lists limits that exceed the capacity of a Docker host: an engine rejects excess CPUs only when it creates the service's container. */
 export async function findCapacityProblems(
   config: StackConfig,
   { requestEngine, host }: Readonly<{ requestEngine: EngineClient; host: HostCapacity | undefined }>,

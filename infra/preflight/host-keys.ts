@@ -5,8 +5,9 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { keyFiles } from "../services/node/node-keys.ts";
 
 /**
- * Lists problems of a node's keys in a directory of the Docker host, which is this machine: a key that is missing, belongs to a user other
- * than the node's, or is readable or writable by anyone but its owner. An engine would create an empty directory for a missing key.
+ * Lists problems with a node's keys in a directory on the Docker host, which is this machine: a key that is missing, belongs to a user
+ * other than the node's, or is readable or writable by anyone but its owner. An engine would create an empty directory in place of a
+ * missing key.
  */
 export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
   if (nodeKeysDirectory === undefined) return [];

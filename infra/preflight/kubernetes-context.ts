@@ -6,7 +6,7 @@ import { describeProblem, type ConfigProblem } from "../config/config-problem.ts
 
 /** Locations where kubectl and Pulumi look for clusters. */
 export type KubernetesHome = Readonly<{
-  /** The variable `KUBECONFIG`: files, separated as in `PATH`. */
+  /** The `KUBECONFIG` variable: a list of files, separated as in `PATH`. */
   kubeconfig: string | undefined;
   home: string;
   /** Whether the program runs in a pod, whose own account is used if there is no kubeconfig. */
@@ -20,7 +20,7 @@ const kubeconfigSchema = z.object({
 
 const key = "kubernetesContext";
 
-/** Lists problems of the stack's configured cluster, or of the current one if none is configured. */
+/** Lists problems with the stack's configured cluster, or with the current cluster if none is configured. */
 export function findContextProblems(context: string | undefined, home: KubernetesHome): readonly ConfigProblem[] {
   const paths = (home.kubeconfig ?? "").split(delimiter).filter((path) => path !== "");
   const files = paths.length === 0 ? [join(home.home, ".kube/config")] : paths;
@@ -50,7 +50,7 @@ function readKubeconfig(path: string): readonly z.output<typeof kubeconfigSchema
     const parsed = kubeconfigSchema.safeParse(parse(readFileSync(path, "utf8")));
     return parsed.success ? [parsed.data] : [];
   } catch {
-    // Missing, or not YAML: the caller reports it if no context is found at all.
+    // The file is missing or is not YAML: the caller reports this if no context is found at all.
     return [];
   }
 }

@@ -12,19 +12,19 @@ import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
 
-/** Names, environment and provider, which determine together with the configuration whether a stack can be deployed. */
+/** Names, environment and provider, which together with the configuration determine whether a stack can be deployed. */
 export type Surroundings = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Problems already found by parsing. */
+  /** Problems already found while parsing. */
   problems?: readonly ConfigProblem[];
-  /** Whether the program was given a provider for the cluster or engine, which replaces the configuration's own; default: no. */
+  /** Whether the program was given a provider for the cluster or engine, which replaces the one in the configuration; default: no. */
   hasProvider?: boolean;
 }>;
 
 /**
- * Checks whether a stack is deployable before Pulumi starts: missing values, settings that a service would reject, an engine that does not
- * respond, a host that is too small, ports in use, images that don't exist, a context missing from the kubeconfig.
+ * Checks whether a stack can be deployed before Pulumi starts: missing values, settings that a service would reject, an engine that does
+ * not respond, a host that is too small, ports in use, images that don't exist, a context missing from the kubeconfig.
  *
  * @throws {ConfigError} with all problems at once, one per line.
  */
@@ -36,12 +36,12 @@ export async function preflight(config: StackConfig, surroundings: Surroundings)
     ...findServiceProblems(config, prefix),
     ...(await findTargetProblems(config, surroundings)),
   ];
-  // An invalid value is omitted from the configuration; it counts neither as missing nor as its default.
+  // An invalid value is omitted from the configuration, but counts neither as missing nor as the default.
   const problems = [...found, ...others.filter(({ key }) => !rejected.has(findRootKey(key)))];
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** Problem of a provider combined with `renderTo`: the objects would go to the provider's cluster, unchecked. */
+/** The problem of combining a provider with `renderTo`: the objects would go to the provider's cluster, unchecked. */
 const renderedByAProvider: ConfigProblem = {
   key: "renderTo",
   message:
@@ -77,7 +77,7 @@ async function findTargetProblems(
   ];
 }
 
-/** Reports missing required values, by the stack's own keys, before the services' schemas report theirs. */
+/** Reports missing required values, by the stack's own keys, before the services' schemas report them by theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
   return [

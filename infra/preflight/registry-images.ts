@@ -10,7 +10,7 @@ import type { EngineClient } from "./engine-client.ts";
 
 export type RegistryCheck = Readonly<{ fetch: typeof globalThis.fetch }>;
 
-/** Timeout of all requests to one registry; a slower registry is left to the cluster. */
+/** Timeout for all requests to one registry; a slower registry is left to the cluster. */
 const requestTimeoutMs = 3_000;
 
 /** Media types of registry manifests (OCI image specification; Docker image manifest, version 2, schema 2). */
@@ -25,9 +25,9 @@ const tokenAnswer = z.object({ token: z.string() });
 const tokenAnswerBytes = 65_536;
 
 /**
- * Reports images of a stack that certainly don't exist: their registry exposes the repository publicly, and it has no such tag or digest
- * (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image forever. An image that
- * requires a login, or whose registry is unreachable from here, is left to the cluster, which has its own credentials.
+ * Reports images in a stack that certainly don't exist: their registry exposes the repository publicly, and the repository has no such tag
+ * or digest (OCI distribution specification, "Pulling manifests" and "Listing tags"). Pods would wait for such an image forever. An image
+ * that requires a login, or whose registry is unreachable from here, is left to the cluster, which has its own credentials.
  */
 export async function findRegistryProblems(
   config: StackConfig,
@@ -47,7 +47,7 @@ export async function findRegistryProblems(
 
 type Place = Readonly<{ registry: string; repository: string; version: string }>;
 
-/** Parses an image reference; `undefined` if it has no registry, in which case the cluster's machines choose one. */
+/** Parses an image reference; returns `undefined` if it specifies no registry, in which case the cluster's machines choose one. */
 function parseReference(reference: string): Place | undefined {
   const [named = "", digest] = reference.split("@");
   const match = /^(?<registry>[^/]+[.:][^/]*)\/(?<repository>[^:]+)(:(?<tag>[^:/]+))?$/.exec(named);
@@ -79,7 +79,7 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
   }
 }
 
-/** Requests a registry's anonymous token (Docker Registry token authentication); `undefined` if it issues none. */
+/** Requests an anonymous token from a registry (Docker Registry token authentication); returns `undefined` if the registry issues none. */
 async function requestAnonymousToken(
   refusal: Response,
   signal: AbortSignal,
@@ -101,12 +101,13 @@ async function requestAnonymousToken(
 
 const created = z.object({ Id: z.string() });
 
-/** Search path of an image without a PATH (Docker's own default). */
+/** Search path in an image without a PATH (Docker's own default). */
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Reports programs that an image certainly lacks, by its PATH variable. The engine exposes only the files of containers, so a container is
- * created from the image, never started, and removed. If the engine can't create one, the check is inconclusive until the build.
+ * Reports programs that are certainly missing from an image, according to its PATH variable. The engine exposes only the files of
+ * containers, so a container is created from the image, never started, and then removed. If the engine can't create one, the check is
+ * inconclusive until the build.
  */
 export async function findMissingPrograms(
   request: EngineClient,

@@ -11,12 +11,12 @@ export type TokenContext = Readonly<{
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** Bytes before a 32-byte Ed25519 key in PKCS #8 (RFC 8410, section 7). */
+/** Bytes that precede a 32-byte Ed25519 key in PKCS #8 (RFC 8410, section 7). */
 const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
- * Derives a stack's tokens. Their key is derived from the signer's key (HKDF, RFC 5869), which every stack has: nothing else needs to be
- * stored, and neither key reveals the other. A new signer key invalidates the tokens sold before.
+ * Derives a stack's tokens. The key for the tokens is derived from the signer's key (HKDF, RFC 5869), which every stack has: nothing else
+ * needs to be stored, and neither key reveals the other. A new signer key invalidates tokens sold earlier.
  *
  * @param signerPrivateKey undefined if the stack has none, which the facilitator rejects.
  */

@@ -4,25 +4,26 @@ import type { Addresses } from "./addresses.ts";
 import type { BuiltService } from "./built-service.ts";
 import type { ServiceSpec } from "./service-spec.ts";
 
-/** Names and target secrets from which an optional service of the stack is built. */
+/** Names and target secrets from which an optional service in the stack is built. */
 export type BundledContext = Readonly<{
-  /** Prefix of the stack's resource names, e.g. `gatehouse-dev`, and of the job name of the node's metrics. */
+  /** Prefix for the stack's resource names, e.g. `gatehouse-dev`, and for the job name of the node's metrics. */
   prefix: string;
   addresses: Addresses;
   /** Turns text into a secret that Pulumi encrypts wherever it is stored. */
   secret: (text: string) => DeploymentSecret;
 }>;
 
-/** An optional service of a stack, depending on its configuration: what the program needs besides the service's row. */
+/** A service that a stack includes depending on its configuration: what the program needs besides the service's row in the table. */
 export type BroughtService<Args> = Readonly<{
   /** Whether a stack includes the service. */
   isBrought: (config: StackConfig) => boolean;
-  /** Reads the service's arguments; `undefined` if the configuration lacks a required value, which its check rejects. */
+  /** Reads the service's arguments; returns `undefined` if the configuration lacks a required value, which the configuration check rejects. */
   readArgs: (config: StackConfig, context: BundledContext) => Args | undefined;
   /**
    * Builds the service.
    *
-   * @param others specifications of the services that every stack has, and of the services before it in the table, in row order.
+   * @param others specifications of the services that every stack has, and of the services that precede this one in the table, in row
+   * order.
    */
   build: (args: Args, others: readonly ServiceSpec[]) => BuiltService;
 }>;

@@ -14,7 +14,7 @@ const table = {
   postgres,
   pushgateway,
   upstream,
-  // Prometheus scrapes the services above.
+  // Scrapes the services above it, so it must come after them.
   prometheus,
   alertmanager,
   grafana,
@@ -25,7 +25,7 @@ export type BundledName = keyof typeof table;
 
 type ArgsOf = { [Name in BundledName]: (typeof table)[Name] extends BroughtService<infer Args> ? Args : never };
 
-/** Arguments of a stack's optional services, by name; `undefined` for those that it omits. */
+/** Arguments for a stack's optional services, by name; `undefined` for services that it omits. */
 export type BundledArgs = Readonly<{ [Name in BundledName]: ArgsOf[Name] | undefined }>;
 
 const services: Readonly<{ [Name in BundledName]: BroughtService<ArgsOf[Name]> }> = table;
@@ -46,7 +46,7 @@ export function isBundledName(name: ServiceName): name is BundledName {
   return Object.hasOwn(table, name);
 }
 
-/** Reads the arguments of the optional services that a stack includes. */
+/** Reads the arguments for the optional services that a stack includes. */
 export function readBundledArgs(config: StackConfig, context: BundledContext): BundledArgs {
   const read = (name: BundledName) =>
     services[name].isBrought(config) ? services[name].readArgs(config, context) : undefined;

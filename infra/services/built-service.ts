@@ -21,17 +21,17 @@ import {
   listLiveFiles,
 } from "./service-spec.ts";
 
-/** A service's specification, and the problems that its schema finds in its settings. */
+/** A service's specification, and the problems that the service's schema finds in its settings. */
 export type BuiltService = Readonly<{
   spec: ServiceSpec;
   problems: readonly ConfigProblem[];
-  /** The service's settings, if it is one of Gatehouse's. */
+  /** Definition of the service's settings, if it is one of Gatehouse's services. */
   definition?: SettingsDefinition;
 }>;
 
-/** Arguments common to all Gatehouse services. */
+/** Arguments shared by all Gatehouse services. */
 export type CommonArgs = Readonly<{
-  /** Settings that override the deployment's, by the keys of the service's settings file. */
+  /** Settings that override the deployment's, with the keys of the service's settings file. */
   settings?: SettingsTree | undefined;
   limits?: ResourceLimits | undefined;
 }>;
@@ -55,7 +55,7 @@ type Outline = Omit<
     user?: ServiceSpec["user"];
   }>;
 
-/** Builds the specification of a Gatehouse service: the image's subcommand named after the service, with rendered settings. */
+/** Builds the specification of a Gatehouse service: the subcommand of the image that is named after the service, with rendered settings. */
 export function buildService(outline: Outline, common: CommonArgs): BuiltService {
   const {
     definition,
@@ -75,7 +75,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     spec: {
       ...rest,
       arguments: [definition.service, ...(handed === undefined ? [] : ["--hand-over"])],
-      // The last working settings must outlive the container: a new one may find an unusable file.
+      // The last working settings must outlive the container: a new container may find an unusable file.
       environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
@@ -96,7 +96,7 @@ export type GivenConfiguration = Readonly<{
   files: Readonly<Record<string, Output<string>>>;
 }>;
 
-/** Returns the digests of the configuration that a specification gives its service. */
+/** Returns the digests of the configuration that a specification gives to its service. */
 export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));

@@ -40,14 +40,14 @@ export function listBuilt(services: StackServices): readonly BuiltService[] {
   return listStackServices().flatMap((name) => services[name] ?? []);
 }
 
-/** Placeholders for missing values, so that the rest of a stack can be checked; the missing values are reported separately. */
+/** Placeholders for missing values, so that the rest of a stack can still be checked; the missing values are reported separately. */
 const standIns = {
   signerPrivateKey: devAccounts.signer.privateKey,
   payTo: devAccounts.payee.address,
   tokenAddress: devAccounts.payee.address,
 } as const;
 
-/** Reports settings and routes that a stack's services would reject. Registers nothing. */
+/** Reports settings and routes that a stack's services would reject. Registers no resources. */
 export function findServiceProblems(config: StackConfig, prefix: string): readonly ConfigProblem[] {
   const { devAccounts: hasAccounts, tokenAddress = standIns.tokenAddress } = config;
   const complete = hasAccounts ? { ...config, tokenAddress } : { ...standIns, ...config };

@@ -6,11 +6,11 @@ import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./s
 
 export type EngineProxyArgs = CommonArgs &
   Readonly<{
-    /** The only container in which the proxy's client may run `node_cli`, and which it may inspect and restart. */
+    /** The only container in which the proxy's client may run `node_cli`, and the only one that it may inspect and restart. */
     container: string;
-    /** The only directory of that container in which `node_cli` runs; default: that of v0.11 and later. */
+    /** The only directory in that container from which `node_cli` may be run; defaults to the directory in v0.11 and later. */
     binDirectory: string | undefined;
-    /** The node's command-line tool, and the configuration file that it may receive; default: the specification's. */
+    /** The node's command-line tool, and the configuration file that may be passed to it; defaults to the specification's. */
     cli?: EntryPointLocations["cli"] | undefined;
   }>;
 

@@ -9,32 +9,32 @@ import type { Replicas } from "./service-spec.ts";
 
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
-    /** Ledger database shared by replicas; if absent, the ledger is a file of one process. */
+    /** Ledger database shared by replicas; if absent, the ledger is a file that belongs to one process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
-    /** Whether changed settings trigger a hot restart in its container. By default, its container or pod is replaced. */
+    /** Whether a change to its settings triggers a hot restart in the container. By default, the container or pod is replaced. */
     isHandedOver?: boolean | undefined;
-    /** Whether a node may sync for days before it is ready, so that updates don't wait for it. Default: no. */
+    /** Whether the service's node may sync for days before it is ready, so that updates don't wait for the service. Default: no. */
     isReadyLate?: boolean | undefined;
-    /** Links on its page, each `name=URL`; default: none. */
+    /** Links on the service's page, each as `name=URL`; default: none. */
     pages?: readonly string[] | undefined;
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
-    /** Key of the account that submits settlements; the facilitator's own schema rejects its absence. */
+    /** Key of the account that submits settlements; if it is missing, the facilitator's own schema rejects that. */
     signerPrivateKey: DeploymentSecret | undefined;
     /** Tokens accepted for payments. */
     tokens: readonly Token[];
-    /** Accounts that may be paid: the signer pays gas for no other payee. */
+    /** Accounts that may be paid: the signer does not pay gas for any other payee. */
     payees: readonly string[];
   }>;
 
 const { operations, ports } = stackServices.facilitator;
 
 /**
- * Its settings file, if a change triggers a hot restart. Settings that select its chain and its ledger stay in the environment: two
- * processes may settle concurrently only through the same ledger.
+ * Settings file whose change triggers a hot restart. Settings that select the chain and the ledger stay in the environment: two processes
+ * may settle concurrently only through the same ledger.
  */
 const handedSettings = {
   file: "settings.json5",
@@ -89,7 +89,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         operations: { host: "0.0.0.0", port: ports.operations, pages: args.pages },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
-        // Only its resource server can reach it, and the server's prices set the min payment.
+        // Only its resource server can reach the facilitator, and the server's prices determine the min payment.
         assets: args.tokens.map((token) => ({ minAmount: 1, ...token })),
         payees: args.payees,
         ledger: ledger.settings,
@@ -116,5 +116,5 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems };
 }
 
-/** An EIP-3009 token accepted for payments: its contract, its EIP-712 domain, and the min settled amount (default: 1). */
+/** An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled (default: 1). */
 export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;

@@ -4,12 +4,12 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { liveFilesDirectory, type FileSpec } from "./service-spec.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
-/** API keys of the gateway's private listener, by holder. */
+/** API keys for the gateway's private listener, by holder. */
 export type GatewayApiKeys = StackConfig["gatewayApiKeys"];
 
-/** Delivery of a stack's API keys to the gateway, and their problems. */
+/** How a stack's API keys are delivered to the gateway, and problems with them. */
 export type RenderedApiKeys = Readonly<{
-  /** Path of the gateway's key file; undefined if the settings specify an operator's own file. */
+  /** Path of the gateway's key file; undefined if the settings specify a file of the operator's own. */
   keysPath: string | undefined;
   liveFiles: readonly FileSpec[];
   problems: readonly ConfigProblem[];
@@ -20,8 +20,8 @@ const pathOfKeys = ["gateway", "callers", "keysPath"] as const;
 const key = "gatewayApiKeys";
 
 /**
- * Renders API keys into a file that the gateway hot-reloads: keys are issued and revoked without a restart. The file exists, empty, before
- * the first key. An operator's own file (`gateway.callers.keysPath`) replaces it.
+ * Renders API keys into a file that the gateway hot-reloads: keys are issued and revoked without a restart. The file exists, empty, even
+ * before the first key. A file of the operator's own (`gateway.callers.keysPath`) replaces it.
  */
 export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree = {}): RenderedApiKeys {
   const holders = Object.entries(keys);
@@ -38,10 +38,10 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
   };
 }
 
-/** Reports key holders whose tier the gateway does not have; the gateway would return them an error. */
+/** Reports key holders whose tier does not exist in the gateway, which would respond to them with an error. */
 function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
   const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
-  // Problems of the tiers themselves are reported by their own check.
+  // Problems with the tiers themselves are reported by a separate check.
   if (!tiers.success) return [];
   const known = Object.keys(tiers.data);
   return Object.entries(keys)

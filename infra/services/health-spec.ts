@@ -10,19 +10,19 @@ export type NetworkHealth = Readonly<{
   readyPath: string;
   livePath: string;
   startupPath: string;
-  /** Time that the first start may take, in seconds, before the service counts as failed. */
+  /** How long the first start may take, in seconds, before the service counts as failed. */
   startWithinSeconds: number;
   /** State that an engine's health check tests, and that a deployment waits for; default: `ready`. */
   awaited?: "ready" | "live";
-  /** Command that probes a third-party image from within; if absent, the program in Gatehouse's images. */
+  /** Command that probes a third-party image from within; if absent, the program in Gatehouse's images is used. */
   command?: readonly string[];
 }>;
 
-/** Probe of a service whose container exposes only whether its port is open. */
+/** Probe of a service whose container reveals only whether its port is open. */
 export type PortHealth = Readonly<{
   kind: "port";
   port: string;
-  /** Command that checks it from within, if the image's vendor documents one. */
+  /** Command that checks the service from within, if the vendor of the image documents one. */
   command: readonly string[] | undefined;
   startWithinSeconds: number;
 }>;
@@ -30,21 +30,21 @@ export type PortHealth = Readonly<{
 /** Probe of a service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
 
-/** Probe of a service whose image includes the probing program: status 0 means healthy. */
+/** Probe of a service whose image includes the probe program: status 0 means healthy. */
 type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
 
 /**
- * Probe timing of a service, in seconds, for both targets. A healthy service is probed rarely if a probe starts a process in its container
- * (Docker), more often if it is a connection from outside (Kubernetes).
+ * Timing of a service's probes, in seconds, for both targets. A healthy service is probed rarely if a probe starts a process in its
+ * container (Docker), and more often if a probe is a connection from outside (Kubernetes).
  */
 export const healthTimes = {
   timeout: 5,
-  /** During start: a deployment waits for it. */
+  /** While the service starts: a deployment waits for it. */
   startingEvery: 2,
   process: {
     every: 30,
     failures: 3,
-    /** For engines with only one interval: for Gatehouse's program, which itself sleeps once the service is healthy, and for other programs. */
+    /** For engines that support only one interval: one for Gatehouse's program, which itself sleeps once the service is healthy, and one for other programs. */
     withoutStartInterval: { rests: { every: 2, failures: 5 }, others: { every: 5, failures: 3 } },
   },
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },

@@ -3,10 +3,10 @@ import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
 import { hasService } from "./brought-services.ts";
 import { findPortKey, readHostPort } from "./row-keys.ts";
 
-/** Docker host port on which a stack publishes a service. */
+/** Port on the Docker host on which a stack publishes a service. */
 export type HostPort = PublishedPort & Readonly<{ key: string; number: number }>;
 
-/** Lists the ports that a stack publishes on a Docker host, in the order of their keys. */
+/** Lists the ports that a stack publishes on a Docker host, in key order. */
 export function listHostPorts(config: StackConfig): readonly HostPort[] {
   const keys = Object.keys(declaredKeys);
   const rank = ({ key }: HostPort) => keys.indexOf(key.split(".")[0] ?? "");

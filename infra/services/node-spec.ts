@@ -30,27 +30,27 @@ export type NodeArgs = CommonArgs &
   Readonly<{
     chainId: number;
     version: string;
-    /** User of the node's own image; undefined for the devnet, which is one of Gatehouse's images. */
+    /** User in the node's own image; undefined for the devnet, which is one of Gatehouse's images. */
     imageUser: number | undefined;
     /** Edge from the node to the Pushgateway. */
     pushEdge: Edge;
-    /** Command of the node's own image that checks the node's health. */
+    /** Command in the node's own image that checks the node's health. */
     healthCommand: readonly string[] | undefined;
-    /** Initial configuration of the node; its peer port is the exposed one. */
+    /** Initial configuration of the node; the peer port in it is the exposed one. */
     conf: Omit<NodeConfArgs, "version">;
     /** Location of the programs in the node's own image. */
     programs: ProgramLocation;
     /** Family of the node's own image. */
     family: NodeFamily;
-    /** Files of the stack to install in the node's workspace. */
+    /** Files from the stack to install in the node's workspace. */
     placed: readonly PlacedFile[];
-    /** Environment variables of the node's own image that may contain secrets. */
+    /** Environment variables for the node's own image that may contain secrets. */
     secretEnvironment: Readonly<Record<string, Input<string>>>;
-    /** Max open files of the node's own image; default: by its family. */
+    /** Max open files for the node's own image; the default depends on its family. */
     openFiles: number | undefined;
     /** Keys of the node; the devnet has none. */
     keys: NodeKeys;
-    /** Mnemonic of the accounts that a new devnet chain funds. */
+    /** Mnemonic for the accounts that a new devnet chain funds. */
     mnemonic: DeploymentSecret | undefined;
   }>;
 
@@ -59,7 +59,7 @@ const ports: readonly PortSpec[] = [
   { name: "ws", number: nodePorts.webSocket, audience: "pod" },
 ];
 
-/** The node pushes its metrics from its start. */
+/** The node pushes its metrics as soon as it starts. */
 const startsAfter = ["pushgateway"] as const;
 
 /**
@@ -101,7 +101,8 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
           webSocketPort: nodePorts.webSocket,
         },
         chain: { id: args.chainId, mnemonic: args.mnemonic },
-        // Matches the sidecar's desired state: it would correct another configuration, and restart a node that has just started.
+        // Matches the sidecar's desired state: the sidecar would correct any other configuration, and thereby restart a node that has just
+        // started.
         monitor: {
           jobName: args.conf.jobName,
           pushAddress: args.conf.pushAddress,
@@ -122,13 +123,13 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
   );
 }
 
-/** Time for a node to replay its log before it responds: if stopped meanwhile, it would have to start over. */
+/** How long a node may replay its log before it responds: a node stopped during the replay would have to start over. */
 const replayMaxSeconds = 86_400;
 
-/** Default limits of a node from the operator's image. */
+/** Default limits for a node from the operator's image. */
 export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };
 
-/** Builds the node from the operator's image, which starts through its own entry point; only the operator knows its health check command. */
+/** Builds the node from the operator's image. The node starts through the image's own entry point, and only the operator knows its health check command. */
 function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
   const { family, placed: files } = args;
   const { image } = family;

@@ -7,31 +7,31 @@ import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
 export type PostgresArgs = Readonly<{
-  /** Password of {@link postgresRole}; the image reads it only at the first start. */
+  /** Password for {@link postgresRole}; the image reads it only when it first starts. */
   password: DeploymentSecret;
   /** Uid of the server in the image. */
   imageUser: number;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** Port of the server, and default port of a PostgreSQL URL. */
+/** Port of the server, and the default port in a PostgreSQL URL. */
 export const postgresPort = stackServices.postgres.ports.sql;
 
 /** The role that owns the ledgers; also the name of its database. */
 export const postgresRole = "gatehouse";
 
 /**
- * Directory writable by the images' user. Versions up to 17 store the database one directory deeper, versions from 18 on in a directory
- * named after the version; with our own directory under it, one volume works for all of them.
+ * Directory that the images' user can write to. Versions up to 17 store the database one directory deeper; versions from 18 on store it in
+ * a directory named after the version. With our own directory under it, one volume works for all of them.
  */
 const homeDirectory = "/var/lib/postgresql";
 
 const passwordFile = "postgres-password";
 
 /**
- * Builds a PostgreSQL server from an image compatible with the official one (docker-library/postgres: variables, entry point, STOPSIGNAL).
- * Only the facilitator and the resource server can reach it; its data is on a retained volume. SIGINT is its fast shutdown: it ends
- * sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server").
+ * Builds a PostgreSQL server from an image that is compatible with the official one (docker-library/postgres: variables, entry point,
+ * STOPSIGNAL). Only the facilitator and the resource server can reach it; its data is on a retained volume. SIGINT triggers its fast
+ * shutdown: it ends sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server").
  */
 export function postgresSpec(args: PostgresArgs): BuiltService {
   const spec: ServiceSpec = {
@@ -60,7 +60,7 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** Checks over TCP: while initializing the database, the server listens only on its socket. */
+/** Checks over TCP: while it initializes the database, the server listens only on its socket. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
 /** The stack's own PostgreSQL server. */
@@ -73,14 +73,14 @@ export const postgres: BroughtService<PostgresArgs> = {
   build: postgresSpec,
 };
 
-/** Example of the setting for an existing database. */
+/** Example value of the setting for an existing database. */
 export const databaseExample = {
   key: "databaseUrl",
   secret: true,
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
 
-/** Reports problems of the stack's own server: it is one container of a Docker host, with a password and no other database. */
+/** Reports problems with the stack's own server: it must be a single container on a Docker host, with a password and without another database. */
 export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
   const { postgresImage, postgresPassword, databaseUrl, target } = config;
   if (postgresImage === undefined) {

@@ -1,15 +1,15 @@
 import type { PublishedPort } from "#daemon/stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
-/** Published services of a stack on a host: operator ports on loopback, public ports at an address. */
+/** Services that a stack publishes on a host: operator ports on loopback, public ports at an address. */
 export type Published = Readonly<{
-  /** Whether the public ports are on loopback too. */
+  /** Whether the public ports are also on loopback. */
   isPublicLoopback: boolean;
-  /** Names by which other containers reach a service. A page in a browser on the host can't use them (DNS rebinding). */
+  /** Returns the names by which other containers reach a service. A page in a browser on the host can't use them (DNS rebinding). */
   namesOf: (service: ServiceName) => readonly string[];
 }>;
 
-/** Lists the Host headers that the operator listener of a published service accepts besides addresses and localhost; absent: any. */
+/** Lists the Host headers, besides addresses and localhost, that a published service's operator listener accepts; absent: any. */
 export function listOperatorHosts(
   service: ServiceName,
   published: Published | undefined,
@@ -17,7 +17,7 @@ export function listOperatorHosts(
   return published === undefined ? {} : { allowedHosts: published.namesOf(service) };
 }
 
-/** Returns the host address on which a port is published. */
+/** Returns the host address at which a port is published. */
 export function findPublishedAddress({ at }: Pick<PublishedPort, "at">, publishAddress: string): string {
   return at === "public" ? publishAddress : "127.0.0.1";
 }

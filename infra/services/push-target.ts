@@ -6,15 +6,15 @@ import { describeProblem, type ConfigProblem } from "../config/config-problem.ts
 import type { Edge } from "./service-spec.ts";
 import { findEdgeTo } from "./upstream-edges.ts";
 
-/** Push target of the node's metrics, and the connection by which the node and its sidecar reach it. */
+/** Push target for the node's metrics, and the connection by which the node and its sidecar reach it. */
 export type PushTarget = Readonly<{
-  /** Host name or IP address as in `monitor_config`: without a protocol (specification, "monitor_config keys"). */
+  /** Host name or IP address in the form used in `monitor_config`: without a protocol (specification, "monitor_config keys"). */
   host: string;
   port: number;
   edge: Edge;
 }>;
 
-/** Returns the Pushgateway of a stack: its own, or the operator's at `pushgatewayUrl`. */
+/** Returns the Pushgateway that a stack uses: its own, or the operator's at `pushgatewayUrl`. */
 export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addresses): PushTarget {
   if (pushgatewayUrl === undefined) {
     return {
@@ -26,7 +26,7 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
   return { ...parseHostAndPort(pushgatewayUrl), edge: findEdgeTo(new URL(pushgatewayUrl)) };
 }
 
-/** Reports problems of the stack's configured Pushgateway. */
+/** Reports problems with the Pushgateway configured in the stack. */
 export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];
@@ -54,7 +54,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   return problems;
 }
 
-/** Whether a connection to this host stays in its own container; connections to the unspecified address do too. */
+/** Whether a connection to this host stays within its own container; this includes connections to the unspecified address. */
 function isOwnHost(host: string): boolean {
   return isLoopback(host) || host === "0.0.0.0" || host === "::";
 }

@@ -8,15 +8,15 @@ const { honorLabels, metrics, ports } = stackServices.pushgateway;
 
 export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
 
-/** The official image's own working directory, which a new volume inherits with its owner. */
+/** The official image's working directory. A new volume mounted there inherits its owner. */
 const directory = "/pushgateway";
 
-/** Save interval: a kill loses the metrics pushed since the last save; a node pushes again after its own interval. */
+/** Save interval. If the process is killed, metrics pushed since the last save are lost until each node's next push. */
 const persistenceInterval = "30s";
 
 /**
- * Builds Prometheus's Pushgateway from its official image: written by the node, read by the sidecar and the operator's Prometheus, never
- * public. A file on a volume persists the pushed metrics. The image has no shell script, but busybox's `wget`.
+ * Builds Prometheus's Pushgateway from its official image. The node writes to it; the sidecar and the operator's Prometheus read from it.
+ * It is never public. Pushed metrics are persisted in a file on a volume. The image has no shell script, but has busybox's `wget`.
  *
  * @example
  * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
@@ -42,7 +42,7 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
   return { spec, problems: [] };
 }
 
-/** The Pushgateway of a stack that does not use an operator's. */
+/** The stack's own Pushgateway, for a stack that does not use the operator's. */
 export const pushgateway: BroughtService<PushgatewayArgs> = {
   isBrought: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
   readArgs: ({ limits }) => ({ limits: limits.pushgateway }),

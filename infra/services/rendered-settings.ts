@@ -7,7 +7,7 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
 import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec } from "./service-spec.ts";
 
-/** A service's settings as its container receives them: environment variables, with secrets as variables that contain a file path. */
+/** A service's settings as its container receives them: environment variables. For a secret, the variable contains the path of a file. */
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
@@ -18,25 +18,25 @@ export type RenderedSettings = Readonly<{
   problems: readonly ConfigProblem[];
 }>;
 
-/** Settings that a service also reads from a hot-reloaded file: these keys below `at`. */
+/** Settings that a service also reads from a hot-reloaded file: these keys under `at`. */
 export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
 
 /** A service's settings file whose change triggers a hot restart. */
 export type HandedSettings = Readonly<{
   file: string;
-  /** Path prefixes of settings that stay in the environment: changing them replaces the container anyway. */
+  /** Path prefixes of settings that stay in the environment because changing them replaces the container anyway. */
   fixed: readonly (readonly string[])[];
-  /** Whether changed secrets trigger a hot restart too. Not for a service that pays or is paid: two processes must not have two ledgers or signers. */
+  /** Whether changed secrets trigger a hot restart too. Not allowed for a service that pays or is paid: two processes must not use two ledgers or signers. */
   withSecrets: boolean;
 }>;
 
-/** Settings of a service in hot-reloaded files. */
+/** Settings that are delivered to a service in hot-reloaded files. */
 export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HandedSettings | undefined }>;
 
 /**
  * Renders settings into a container's environment and files, and parses them with the service's own reader: settings that the service would
- * reject at its start are reported as problems. Secrets become files, referenced by `<NAME>_FILE`; the settings of `live` become one file,
- * and with `handed`, the remaining non-secret settings another.
+ * reject at startup are reported as problems. Secrets become files, referenced by `<NAME>_FILE`. The `live` settings become one file; with
+ * `handed`, the remaining non-secret settings become another.
  */
 export function renderSettings(
   definition: SettingsDefinition,
@@ -97,7 +97,7 @@ function beginsWithAny(path: readonly string[], beginnings: readonly (readonly s
   return beginnings.some((beginning) => beginning.every((part, index) => path[index] === part));
 }
 
-/** Builds the file of live settings. It exists, if empty, before its first setting is set: the service gets its path at its start. */
+/** Builds the file of live settings. The file exists even while it is empty, because the service gets its path at startup. */
 function buildLiveFile(tree: SettingsTree, { at, keys, file }: LiveSettings): FileSpec {
   const found = keys.map((key) => [key, findRenderedValue(tree, [...at, key])] as const);
   const content = Object.fromEntries(found.filter(([, value]) => value !== undefined));
@@ -108,7 +108,7 @@ function toJson5File(name: string, content: object): FileSpec {
   return { name, content: `${JSON.stringify(content, undefined, 2)}\n`, secret: false };
 }
 
-/** Returns the secret of a setting: the deployment's, or one from the stack's settings. */
+/** Returns the secret for a setting: the deployment's, or one from the stack's settings. */
 function findSecret(leaf: SettingsLeaf, value: unknown): Pick<DeploymentSecret, "check" | "value"> | undefined {
   if (isDeploymentSecret(value)) return value;
   if (!leaf.secret) return undefined;
@@ -183,7 +183,7 @@ export function findRenderedValue(tree: SettingsTree, path: readonly string[]): 
   return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
 }
 
-/** Lists the paths of all leaves in a tree, and of branches listed in `stop`. */
+/** Lists the paths of all leaves in a tree, and of the branches listed in `stop`. */
 function listLeafPaths(
   tree: SettingsTree,
   stop: (path: readonly string[]) => boolean,

@@ -6,10 +6,10 @@ import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts"
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./rendered-settings.ts";
 
-/** The PostgreSQL database of ledgers, and the connection by which its clients reach it. */
+/** The PostgreSQL database that holds the ledgers, and the connection through which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
 
-/** Parts of a specification that store a ledger: in a database, or in a file on a retained volume. */
+/** Parts of a specification that store a ledger, in a database or in a file on a retained volume. */
 export type LedgerParts = Readonly<{
   settings: SettingsTree;
   volumes: readonly VolumeSpec[];
@@ -17,8 +17,8 @@ export type LedgerParts = Readonly<{
 }>;
 
 /**
- * Stores a service's ledger in the database, or in a file of this name on its own volume. A service with hot restart always has a volume,
- * for the last working settings.
+ * Stores a service's ledger in the database, or in a file with this name on the service's own volume. A service with hot restart always has
+ * a volume, which holds the last working settings.
  */
 export function buildLedgerParts(
   database: Database | undefined,
@@ -35,7 +35,7 @@ export function buildLedgerParts(
   };
 }
 
-/** Returns the database of a stack, if any: by URL, or the stack's own server, which uses the stack's password. */
+/** Returns a stack's database, if any: the one at the configured URL, or the stack's own server, with the stack's password. */
 export function findDatabase(
   { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
   { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
@@ -53,7 +53,7 @@ export function findDatabase(
   };
 }
 
-/** Reports problems of a stack's replicas: several require a database, and Docker runs one container per service. */
+/** Reports problems with a stack's replicas: multiple replicas require a database, and Docker runs one container per service. */
 export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {

@@ -28,13 +28,13 @@ export type AccessTokens = Readonly<{
 
 export type ResourceServerArgs = CommonArgs &
   Readonly<{
-    /** Ledger database shared by replicas; if absent, the ledger is a file of one process. */
+    /** Ledger database shared by replicas. If absent, the ledger is a file used by a single process. */
     database?: Database | undefined;
     /** Default: one. */
     replicas?: Replicas | undefined;
-    /** Whether changed settings trigger a hot restart in its container. By default, its container or pod is replaced. */
+    /** Whether changed settings trigger a hot restart inside the container. By default, the container or pod is replaced. */
     isHandedOver?: boolean | undefined;
-    /** Whether a node may sync for days before it is ready, so that updates don't wait for it. Default: no. */
+    /** Whether a node may sync for days before it is ready, in which case updates don't wait for it. Default: no. */
     isReadyLate?: boolean | undefined;
     /** Links on its page, each `name=URL`; default: none. */
     pages?: readonly string[] | undefined;
@@ -57,7 +57,7 @@ const { operations, ports } = stackServices["resource-server"];
 
 const routesFile = "routes.json5";
 
-/** Its settings file, if a change triggers a hot restart. Settings that select its payment asset and the storage of its claims stay in the environment. */
+/** The settings file, if a change to it triggers a hot restart. Settings that select the payment asset and the storage for claims stay in the environment. */
 const handedSettings = {
   file: "settings.json5",
   withSecrets: false,
@@ -65,8 +65,8 @@ const handedSettings = {
 } as const;
 
 /**
- * Builds the resource server: public, connecting to the facilitator and the routes' upstreams, with its claims in the database or on a
- * retained volume.
+ * Builds the resource server. It is public, connects to the facilitator and the routes' upstreams, and stores its claims in the database or
+ * on a retained volume.
  *
  * @example
  * import { resourceServerSpec, Service } from "gatehouse-evm/pulumi";
@@ -134,7 +134,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   return { ...built, problems: [...built.problems, ...refused] };
 }
 
-/** Returns the key of the route at the start of a problem; the reader chooses the field to set. */
+/** Returns the route key at the start of a problem; the operator chooses which of the route's fields to set. */
 function keyOfRoute(problem: string): string {
   const [route = ""] = problem.split(": ");
   return /^[A-Z]+ \//.test(route) ? `routes["${route}"].…` : "routes";
@@ -144,7 +144,7 @@ const offer = z.object({ payTo: z.string().optional() });
 const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
 
 /**
- * Lists the accounts to which a stack's resource server may be paid: its `payTo`, and the overrides in individual offers of its routes.
+ * Lists the accounts that a stack's resource server may be paid to: its `payTo`, and the overrides in individual offers of its routes.
  * Skips malformed routes; the resource server's own schema rejects them.
  */
 export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {

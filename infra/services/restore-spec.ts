@@ -11,7 +11,7 @@ export type RestoreArgs = CommonArgs &
     sha256: string;
     /** Number of leading path components to strip from the archive's paths. */
     strip: number;
-    /** User of the node's own image, who owns the unpacked files. */
+    /** User in the node's own image, who owns the unpacked files. */
     imageUser: number | undefined;
   }>;
 

@@ -13,13 +13,13 @@ export function findPortKey(name: HostPortName): string {
   return findKey(name, "port");
 }
 
-/** Returns the configured reference of an image; `undefined` if there is none. */
+/** Returns an image's configured reference; `undefined` if there is none. */
 export function readImage(config: StackConfig, name: ImageName): string | undefined {
   const value = findRenderedValue(config, findImageKey(name).split("."));
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the configured host port of a name; `undefined` if its configuration section is absent. */
+/** Returns the host port configured under a name; `undefined` if its configuration section is absent. */
 export function readHostPort(config: StackConfig, name: HostPortName): number | undefined {
   const value = findRenderedValue(config, findPortKey(name).split("."));
   return typeof value === "number" ? value : undefined;

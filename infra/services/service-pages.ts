@@ -2,12 +2,12 @@ import { listOperatedServices, findServiceRow } from "#daemon/stack-services.ts"
 import type { StackConfig } from "../config/config-schema.ts";
 import { listHostPorts } from "./host-ports.ts";
 
-/** Services other than Gatehouse's that serve their own page to operators. */
+/** Services not built by Gatehouse that serve their own operator page. */
 const watchers: ReadonlySet<string> = new Set(["prometheus", "alertmanager", "grafana"]);
 
 /**
- * Lists the pages of a stack, `name=URL`, as reached from an operator's browser: on the loopback ports of a Docker host, or on Kubernetes
- * through `kubectl port-forward` with the services' own ports.
+ * Lists a stack's pages as `name=URL`, as reached from an operator's browser: via the loopback ports of a Docker host, or on Kubernetes via
+ * `kubectl port-forward` with the services' own ports.
  */
 export function listServicePages(config: StackConfig): readonly string[] {
   if (config.target === "kubernetes") return listOperatedServices().map(({ name, port }) => formatPage(name, port));

@@ -2,39 +2,39 @@ import type { Input } from "@pulumi/pulumi";
 import type { stackServices, StackServiceName } from "#daemon/stack-services.ts";
 import type { HealthSpec } from "./health-spec.ts";
 
-/** Name of a stack's service, from which the names of containers, Kubernetes objects and hosts are derived. */
+/** Name of a service in the stack, from which the names of containers, Kubernetes objects and hosts are derived. */
 export type ServiceName = StackServiceName;
 
 /** Name of the image that runs a service; the target resolves it. */
 export type ImageName = (typeof stackServices)[ServiceName]["image"];
 
 /**
- * Clients that may reach a port: `public` from outside, `peers` other nodes of the chain from outside, `system` the other services of the stack, `pod`
- * only containers next to the service.
+ * Clients that may reach a port. `public`: any client outside the stack; `peers`: other nodes of the chain, outside the stack; `system`:
+ * other services in the stack; `pod`: only containers in the same pod.
  */
 type Audience = "public" | "peers" | "system" | "pod";
 
 /** A TCP port that a service listens on. */
 export type PortSpec = Readonly<{ name: string; number: number; audience: Audience }>;
 
-/** A file available to a service at its start, mode 0400 and owned by the service's user. */
+/** A file available to a service at startup, with mode 0400 and owned by the service's user. */
 export type FileSpec = Readonly<{ name: string; content: Input<string>; secret: boolean }>;
 
-/** A directory that outlives the container. */
+/** A directory that outlives its container. */
 export type VolumeSpec = Readonly<{
-  /** Volumes of the same name are one volume, whichever services mount it. */
+  /** Volumes with the same name are one volume, regardless of which services mount it. */
   name: string;
-  /** Mounted directory of the volume; if absent, the whole volume. It must be created before the mount. */
+  /** Directory of the volume to mount; if absent, the whole volume. The directory must exist before it is mounted. */
   directory?: string;
   path: string;
   readOnly: boolean;
   /** Retained by `pulumi destroy` and protected against deletion: chain data and ledgers. */
   keep: boolean;
-  /** Size that Kubernetes claims; Docker volumes are as large as their disk. */
+  /** Size that Kubernetes claims. A Docker volume can use the whole disk. */
   sizeGibibytes: number;
 }>;
 
-/** Address that a node announces to its peers: a fixed one, or one known only at its location: the pod's own, or that of the pod's machine. */
+/** Address that a node announces to its peers. It is either fixed, or known only where the node runs: the address of its pod, or of the pod's machine. */
 export type HostAddress = Readonly<{ kind: "fixed"; address: string }> | Readonly<{ kind: "pod" | "machine" }>;
 
 /** The node's initial `node.conf`: written if missing, and never overwritten, because the sidecar manages it from then on. */
@@ -46,7 +46,7 @@ export type SeedSpec = Readonly<{
   places?: NodeLocations;
 }>;
 
-/** Directories of a node's container, by content. */
+/** Directories in a node's container, keyed by content. */
 export type NodeLocations = Readonly<{
   bin: string;
   data: string;
@@ -57,22 +57,22 @@ export type NodeLocations = Readonly<{
   entryPoint?: EntryPointLocations;
 }>;
 
-/** Parts of a node's workspace that its image's entry point reads before it starts the node. */
+/** Parts of a node's workspace that the image's entry point reads before it starts the node. */
 export type EntryPointLocations = Readonly<{
   /** Files that the stack installs in the workspace before each start. */
   files: readonly PlacedFile[];
-  /** File names of the keys; the entry point would generate another identity for a missing one. */
+  /** File names of the keys. If one is missing, the entry point would generate a new identity. */
   keyNames: readonly string[];
-  /** Directory whose presence prevents the entry point from running genesis. */
+  /** If this directory exists, the entry point does not run genesis. */
   genesisMark: string | undefined;
   /** The node's command-line tool, and its configuration file argument. */
   cli: Readonly<{ tool: string; configArgument: string }>;
 }>;
 
-/** A file of the node's workspace, at an absolute path in its container. */
+/** A file in the node's workspace, at an absolute path in its container. */
 export type PlacedFile = Readonly<{ path: string; content: Input<string> }>;
 
-/** Existing files: in a Secret of the service's namespace, or in a directory of its Docker host. */
+/** Existing files in a Secret in the service's namespace, or in a directory on its Docker host. */
 export type ForeignFiles = Readonly<{ names: readonly string[] }> &
   (Readonly<{ kind: "secret"; name: string }> | Readonly<{ kind: "host"; directory: string }>);
 
@@ -87,54 +87,54 @@ export type Edge =
 /** A connection to a port outside the stack: on one address range, or on any host. */
 export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undefined }>;
 
-/** Port on which Prometheus scrapes a service. */
+/** Port from which Prometheus scrapes a service's metrics. */
 export type MetricsSpec = Readonly<{
   /** Name of the port that serves `/metrics`. */
   port: string;
-  /** Whether samples retain their own labels; a Pushgateway's have the job that they were pushed under. */
+  /** Whether samples keep their own labels. Samples from a Pushgateway carry the job name under which they were pushed. */
   honorLabels?: true;
 }>;
 
 /** Max CPUs and memory of a service. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
-/** All that a target needs to run a service; built by a pure builder, translated once per target. */
+/** Everything that a target needs to run a service. A pure builder creates it; each target translates it. */
 export type ServiceSpec = Readonly<{
   name: ServiceName;
   image: ImageName;
-  /** Arguments of the image's entry point; if undefined, the image's own. */
+  /** Arguments for the image's entry point; if undefined, the image's own. */
   arguments: readonly string[] | undefined;
   environment: Readonly<Record<string, string>>;
-  /** Environment variables with secrets, for an image that reads them from nowhere else. */
+  /** Environment variables that contain secrets, for an image that can't read them from anywhere else. */
   secretEnvironment?: Readonly<Record<string, Input<string>>>;
   files: readonly FileSpec[];
-  /** Hot-reloaded files: if only they change, nothing stops. */
+  /** Hot-reloaded files: a change to these files alone stops nothing. */
   liveFiles?: readonly FileSpec[];
-  /** Secrets whose change triggers a hot restart, without downtime. Separate from the live files, which are not secret. */
+  /** Secrets whose change triggers a hot restart, without downtime. They are separate from the live files, which contain no secrets. */
   liveSecrets?: readonly FileSpec[];
   /** Existing files, besides or instead of `files`. */
   foreignFiles?: ForeignFiles | undefined;
   /** Directory of the service's files in its container; default: {@link filesDirectory}. */
   filesDirectory?: string;
-  /** Additional directories with all of the service's own files. */
+  /** Additional directories that contain all of the service's own files. */
   furtherFilesDirectories?: readonly string[];
   ports: readonly PortSpec[];
   volumes: readonly VolumeSpec[];
-  /** Image directory that the service runs from and writes to: the container has a copy, recreated for every image. */
+  /** Image directory that the service runs from and writes to. The container gets a copy, which is recreated for every image. */
   programs?: string;
   /** Additional writable directories besides `/tmp`, whose content is not retained. */
   scratchDirectories?: readonly string[];
   edges: readonly Edge[];
-  /** Services that must be up before it starts, if the stack has them. */
+  /** Services that, if part of the stack, must be up before this one starts. */
   startsAfter?: readonly ServiceName[];
-  /** Port of `/metrics`; absent if it has no metrics, or if they are unreachable. */
+  /** Port that serves `/metrics`; absent if the service has no metrics, or if they are unreachable. */
   metrics?: MetricsSpec;
   /** The node's configuration, which must exist before the first start. */
   seed?: SeedSpec;
   /** Undefined if there is nothing to probe. */
   health: HealthSpec | undefined;
   limits: ResourceLimits;
-  /** Max open files of its process; if absent, the engine's limit. */
+  /** Max open files for the service's process; if absent, the engine's limit applies. */
   openFiles?: number | undefined;
   user: Readonly<{ uid: number; gid: number }>;
   /** Signal that stops it; default: SIGTERM. */
@@ -143,18 +143,18 @@ export type ServiceSpec = Readonly<{
   replicas: Replicas;
 }>;
 
-/** Number of a service's processes: at least `min`; up to `max` under load. */
+/** Number of processes for a service: at least `min`, and up to `max` under load. */
 export type Replicas = Readonly<{ min: number; max: number }>;
 
 export const oneReplica: Replicas = { min: 1, max: 1 };
 
-/** User of Gatehouse's images, which owns their files and volumes. */
+/** User in Gatehouse's images, which owns their files and volumes. */
 export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 
-/** Default directory of a service's files in its container. */
+/** Default directory for a service's files in its container. */
 export const filesDirectory = "/run/gatehouse/files";
 
-/** Directory of a service's hot-reloaded files; separate from the other files, whose lifetime is the container's. */
+/** Directory for a service's hot-reloaded files. It is separate from the other files, which live as long as the container. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
 /** Lists a service's hot-reloaded files. */
@@ -162,7 +162,7 @@ export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
 }
 
-/** Directory of the secrets whose change triggers a hot restart. */
+/** Directory for the secrets whose change triggers a hot restart. */
 export const liveSecretsDirectory = "/run/gatehouse/secrets";
 
 /** Lists the secrets whose change triggers a hot restart. */
@@ -170,37 +170,37 @@ export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveSecrets ?? [];
 }
 
-/** Returns the directory of a service's files in its own container. */
+/** Returns the directory that holds a service's files in its own container. */
 export function findFilesDirectory(spec: ServiceSpec): string {
   return spec.filesDirectory ?? filesDirectory;
 }
 
-/** Lists all directories of a service's files in its own container. */
+/** Lists all directories that hold a service's files in its own container. */
 export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
   return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
-/** Whether a service has files at its start, its own or existing ones. */
+/** Whether a service has files at startup, either its own or existing ones. */
 export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
   return files.length > 0 || foreignFiles !== undefined;
 }
 
-/** Returns the key of a mounted volume, or of a directory of one, within a stack. */
+/** Returns the key that identifies a mounted volume, or a directory of one, within a stack. */
 export function toVolumeKey({ name, directory }: VolumeSpec): string {
   return directory === undefined ? name : `${name}-${directory}`;
 }
 
-/** Directory of a service's ledger or other state in its container. */
+/** Directory for a service's ledger or other state in its container. */
 export const stateDirectory = "/var/lib/gatehouse";
 
-/** Returns the port of a name. @throws {Error} if the service has no such port, which is a bug in a builder. */
+/** Returns the port with a given name. @throws {Error} if the service has no such port, which is a bug in a builder. */
 export function findPort(spec: ServiceSpec, name: string): PortSpec {
   const found = spec.ports.find((port) => port.name === name);
   if (found === undefined) throw new Error(`${spec.name} has no port named ${name}`);
   return found;
 }
 
-/** Chooses the user of a node's image, in the group that owns the shared workspace; for the devnet, the user of all Gatehouse services. */
+/** Chooses the user for a node's image, in the group that owns the shared workspace. For the devnet, it is the user shared by all Gatehouse services. */
 export function chooseNodeUser(imageUser: number | undefined): ServiceSpec["user"] {
   return imageUser === undefined ? serviceUser : { uid: imageUser, gid: serviceUser.gid };
 }

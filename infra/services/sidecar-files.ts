@@ -4,9 +4,9 @@ import { policyShape } from "#gateway/settings/policy.ts";
 export const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
 
 /**
- * All other settings, in another file: when it changes, a new process replaces the sidecar while the gateway keeps responding. Settings
- * that identify the node or how to reach it stay in the environment, where policies see them: changing them replaces the container. The
- * file contains no secrets either.
+ * All other settings, in a separate file. When the file changes, a new process replaces the sidecar while the gateway keeps responding.
+ * Settings that identify the node or how to reach it stay in the environment, where policies see them; changing them replaces the
+ * container. The file contains no secrets either.
  */
 export const handedSettings = {
   file: "settings.json5",

@@ -23,7 +23,7 @@ import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
 export type RestartRoute = Readonly<{
-  /** Command prefix that runs a program in the sidecar's container; shown in messages to operators. */
+  /** Command prefix for running a program in the sidecar's container, shown in messages to operators. */
   exec: string;
 }> &
   (
@@ -35,25 +35,25 @@ export type SidecarArgs = CommonArgs &
   Readonly<{
     chainId: number;
     nodeVersion: string;
-    /** Image of the node if it is not the devnet's; its tag also specifies the version. */
+    /** The node's image, if it is not the devnet's. The tag also specifies the version. */
     nodeImage: string | undefined;
-    /** User of the node's own image: the sidecar writes files that the node owns. Undefined for the devnet. */
+    /** User in the node's own image: the sidecar writes files that the node owns. Undefined for the devnet. */
     nodeImageUser: number | undefined;
-    /** Family of the node's own image; default: the specification's. */
+    /** Family of the node's own image; defaults to the specification's. */
     nodeFamily?: NodeFamily;
-    /** Host by which the sidecar reaches the node. */
+    /** Host at which the sidecar reaches the node. */
     nodeHost: string;
-    /** The Pushgateway, for the node and for the sidecar. */
+    /** The Pushgateway used by the node and the sidecar. */
     push: PushTarget;
     pushIntervalSeconds: number;
-    /** Job name of the node's metrics; unique per node. */
+    /** Job name for the node's metrics; unique per node. */
     jobName: string;
     restart: RestartRoute;
     /** Tokens that the gateway's private listener accepts, and the URL of the key set that verifies them. */
     accessTokens?: Omit<AccessTokens, "privateKey">;
-    /** API keys that the gateway's private listener accepts; without keys and tokens, the listener is off. */
+    /** API keys that the gateway's private listener accepts. Without keys or tokens, the listener is off. */
     apiKeys?: GatewayApiKeys;
-    /** Growth of the node's volume, on Kubernetes; undefined if it does not grow. */
+    /** Growth settings for the node's volume, on Kubernetes; undefined if the volume does not grow. */
     volumeGrowth: VolumeGrowth | undefined;
     /** Proxies in front of the gateway; undefined if callers connect directly. */
     publicProxies: PublicProxies | undefined;
@@ -63,7 +63,7 @@ export type SidecarArgs = CommonArgs &
     published?: Published | undefined;
   }>;
 
-/** Threshold, step and limit of the growth of the node's volume. */
+/** Threshold, step and limit for growing the node's volume. */
 export type VolumeGrowth = Readonly<{
   growBelowFreeRatio?: number | undefined;
   stepGibibytes?: number | undefined;
@@ -80,12 +80,12 @@ export const engineSocketDirectory = "/run/gatehouse/engine";
 
 export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
 
-/** The volume with the engine proxy's socket. */
+/** The volume that holds the engine proxy's socket. */
 export const engineSocketVolume = "engine-socket";
 
 /**
- * Time after which the sidecar restarts a real node that has responded since its start but no longer does. Nothing else would: an engine
- * never restarts an unhealthy container, and a cluster sees only that the port is open.
+ * Time after which the sidecar restarts a real node that has responded since it started but no longer does. Nothing else would restart it:
+ * an engine never restarts an unhealthy container, and a cluster sees only that the port is open.
  */
 const hungAfterMs = 900_000;
 
@@ -134,7 +134,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
         livePath: operatorPaths.live,
         startupPath: "/startupz",
         startWithinSeconds: 300,
-        // The node may sync for days, and the sidecar is not ready meanwhile.
+        // The node may sync for days, during which the sidecar is not ready.
         awaited: hasEntryPoint(args) ? "live" : "ready",
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
@@ -170,7 +170,7 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
     node: {
       workspace: workspaceDirectory,
       family: isReal && hasEntryPoint(args) ? nodeFamily.name : undefined,
-      // A real node's programs exist only in its own container, and its node.conf is separate from them.
+      // A real node's programs exist only in its own container; its node.conf is stored separately from them.
       configPath: isReal ? locateConf(nodeFamily) : undefined,
       version: args.nodeVersion,
       image: args.nodeImage,
@@ -189,14 +189,14 @@ function buildSidecarTree(args: SidecarArgs, apiKeys: RenderedApiKeys | undefine
       pushPort: args.push.port,
       pushIntervalSeconds: args.pushIntervalSeconds,
     },
-    // The deployed node is the stack's own, and the preview was its plan: the sidecar acts on it at once.
+    // The deployed node is the stack's own, and the preview was its plan, so the sidecar applies changes at once.
     upkeep: { mode: "enforce", stateDirectory, commandPrefix: `${args.restart.exec} ${gatehouseProgram}` },
     ...(args.volumeGrowth === undefined ? {} : { volume: { ...args.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },
   };
 }
 
-/** Builds the settings that grant buyers of a resource server token its tier on the private listener (specification, Authentication, 4). */
+/** Builds the settings that grant the resource server's token buyers their tier on the private listener (specification, Authentication, 4). */
 function buildTokenTree(tokens: SidecarArgs["accessTokens"]): SettingsTree {
   if (tokens === undefined) return {};
   const { keySetUrl, issuer, audience } = tokens;
@@ -221,7 +221,7 @@ function buildRestartTree({ restart, nodeImageUser }: SidecarArgs): SettingsTree
   };
 }
 
-/** Whether the node's own image stores its programs, configuration and data in one workspace. */
+/** Whether the node's own image keeps its programs, configuration and data in one workspace. */
 function hasEntryPoint({ nodeFamily }: SidecarArgs): boolean {
   return nodeFamily?.image.programs === "entry-point";
 }

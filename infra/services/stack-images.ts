@@ -4,12 +4,12 @@ import { listBundled } from "./brought-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
-/** Whether a stack uses the devnet's image: for the devnet node, or for an optional service. */
+/** Whether a stack uses the devnet's image, either for the devnet node or for an optional service. */
 export function usesDevnetImage(config: StackConfig): boolean {
   return config.nodeImage === undefined || listBundled(config).some((name) => stackServices[name].image === "devnet");
 }
 
-/** Lists the images of a stack that have a reference. On Docker, Gatehouse's own two are built if they have none. */
+/** Lists the images of a stack that have a reference. On Docker, Gatehouse's two own images are built if they have no reference. */
 export function listImages(config: StackConfig): Readonly<Partial<Record<ImageName, string>>> {
   const own: Readonly<Partial<Record<ImageName, string | undefined>>> = {
     gatehouse: config.gatehouseImage,

@@ -34,13 +34,13 @@ export type StackArgs = BundledArgs &
     sidecar: SidecarArgs;
     /** Snapshot from which chain data is restored, if any. */
     restore: RestoreArgs | undefined;
-    /** Snapshot schedule of the node's volume, if any. */
+    /** Snapshot schedule for the node's volume, if any. */
     volumeSnapshots: VolumeSnapshotArgs | undefined;
     facilitator: FacilitatorArgs;
     resourceServer: ResourceServerArgs;
   }>;
 
-/** Names, addresses and secrets of the target for building the arguments. */
+/** The target's names, addresses and secrets, from which the arguments are built. */
 export type StackContext = BundledContext &
   Readonly<{
     /** Host publication of the services; absent if the target publishes none. */
@@ -160,7 +160,7 @@ function buildNodeArgs(
   };
 }
 
-/** Returns the location where the sidecar expects the node's programs, and where the deployment therefore installs them. */
+/** Returns the path at which the sidecar expects the node's programs, and at which the deployment therefore installs them. */
 function findProgramPlace({ settings }: StackConfig): ProgramLocation {
   const given = (path: readonly string[]) => {
     const value = findRenderedValue(settings.sidecar ?? {}, path);
@@ -189,7 +189,7 @@ function getCommon(
   return { limits: config.limits[service], settings: config.settings[service] };
 }
 
-/** Reads the arguments common to services with an operator page. */
+/** Reads the arguments common to services that have an operator page. */
 function getOperated(config: StackConfig, service: OperatedService & keyof StackConfig["settings"]) {
   return { pages: listServicePages(config), ...getCommon(config, service) };
 }

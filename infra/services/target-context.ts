@@ -3,10 +3,10 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { dockerAddresses, kubernetesAddresses } from "./addresses.ts";
 import type { StackContext } from "./stack-specs.ts";
 
-/** The target-specific parts of its services' arguments. */
+/** The target-specific parts of service arguments. */
 export type TargetContext = Pick<StackContext, "addresses" | "published" | "restart">;
 
-/** Describes a Docker host that publishes its public ports at an address. */
+/** Describes a Docker host that publishes its public ports on the given address. */
 export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix: string; publishAddress: string }>) {
   return {
     addresses: dockerAddresses,

@@ -6,15 +6,15 @@ import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 export type PublicProxies = Readonly<{ trustedProxies: readonly string[]; forwardedHops?: number }>;
 
 /**
- * Usual pod networks of a cluster: private ones (RFC 1918, 6598, 4193). Excludes loopback: a connection from there, such as a
- * port-forward's, comes without a proxy.
+ * Pod networks that clusters typically use: private ranges (RFC 1918, 6598, 4193). Excludes loopback: a connection from loopback, such as a
+ * port-forward's, has not passed through a proxy.
  */
 const podNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 
 /**
- * Returns the proxies of a stack with public access; `undefined` without it. Only the cluster knows the controller's addresses, but the
+ * Returns the proxies for a stack with public access; `undefined` otherwise. Only the cluster knows the controller's addresses, but the
  * network policies admit no other pod, so by default any private address counts as the controller. It is trusted for one hop: a client
- * whose own address is private, or was rewritten to a private one by a load balancer, is still not trusted itself.
+ * whose own address is private, or was rewritten to a private one by a load balancer, is still not trusted.
  */
 export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicProxies | undefined {
   const way = ingress ?? gatewayApi;
@@ -23,7 +23,7 @@ export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicP
   return trustedProxies === undefined ? { trustedProxies: podNetworks, forwardedHops: 1 } : { trustedProxies };
 }
 
-/** Warns about proxies trusted by default because the stack configures none; `undefined` if it does. */
+/** Warns about proxies that are trusted by default because the stack configures none; `undefined` if the stack configures some. */
 export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined) return undefined;
@@ -48,7 +48,7 @@ const lists = [
   { service: "resource-server", path: ["listen", "trustedProxies"] },
 ] as const;
 
-/** Reports empty lists of trusted proxies in a stack with public access. */
+/** Reports empty trusted-proxy lists in a stack with public access. */
 export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
   if (findPublicProxies(config) === undefined) return [];
   const way = config.ingress === undefined ? "gatewayApi" : "ingress";

@@ -6,17 +6,17 @@ import type { Edge } from "./service-spec.ts";
 /** A forwarded route; the resource server's own schema validates the rest of it. */
 const withUpstream = z.object({ upstream: z.url() });
 
-/** A Service's name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster domain. */
+/** A Service name with its namespace (Kubernetes, "DNS for Services and Pods"): `<name>.<namespace>.svc`, with or without the cluster domain. */
 const serviceName = /^[^.]+\.(?<namespace>[^.]+)\.svc(\.|$)/;
 
-/** Parses the namespace of a Service from its host name; `undefined` for another host. */
+/** Parses the namespace of a Service from its host name; `undefined` for any other host. */
 export function parseServiceNamespace(host: string): string | undefined {
   return serviceName.exec(host)?.groups?.["namespace"];
 }
 
 /**
- * Lists the connections from routes to their upstreams: to the namespace in a Service's name, to an IP address in the URL, else to the
- * internet. A name without a dot is one of the stack's own services, whose builders define the connection.
+ * Lists the connections from routes to their upstreams: to the namespace in a Service name, to an IP address in the URL, or otherwise to
+ * the internet. A name without a dot is one of the stack's own services, whose builders define the connection.
  */
 export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): readonly Edge[] {
   return Object.values(routes).flatMap((route) => {
@@ -41,7 +41,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
   "postgresql:": 5_432,
 };
 
-/** Returns the connection to a server: to the namespace in a Service's name, to an IP address, else to the port on any host. */
+/** Returns the connection to a server: to the namespace in a Service name, to an IP address, or otherwise to the port on any host. */
 export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
   const host = hostname.replace(/^\[|\]$/g, "");
   const namespace = parseServiceNamespace(host);
@@ -51,7 +51,7 @@ export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | 
   return { to: "host", port: port === "" ? (defaultPorts[protocol] ?? 80) : Number(port), cidr };
 }
 
-/** Settings of any service that contain URLs of servers it connects to. */
+/** Settings, of any service, that contain URLs of servers that the service connects to. */
 const connectedSettings = [
   ["gateway", "rateStore", "redisUrl"],
   ["gateway", "tracing", "otlpUrl"],
@@ -66,7 +66,7 @@ const connectedSettings = [
   ["ledger", "url"],
 ] as const;
 
-/** Lists the server connections in a stack's settings for a service; the service's schema rejects invalid URLs. */
+/** Lists the server connections in the settings that a stack passes to a service. Invalid URLs are rejected by the service's schema. */
 export function listSettingsEdges(settings: SettingsTree): readonly Edge[] {
   return connectedSettings
     .flatMap((path) => findRenderedValue(settings, path))

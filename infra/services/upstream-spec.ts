@@ -7,7 +7,7 @@ import { daemonHealth } from "./health-spec.ts";
 
 const { ports } = stackServices.upstream;
 
-/** Builds the sample upstream, `GET /data`, sold by a stack without its own routes. */
+/** Builds the sample upstream, `GET /data`, which a stack without its own routes sells. */
 export function upstreamSpec(args: CommonArgs): BuiltService {
   return buildService(
     {
@@ -25,7 +25,7 @@ export function upstreamSpec(args: CommonArgs): BuiltService {
   );
 }
 
-/** Whether a stack sells the sample because it configures no routes. */
+/** Whether a stack sells the sample, because it configures no routes of its own. */
 export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
   return Object.keys(routes).length === 0;
 }

@@ -2,7 +2,7 @@ import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { workspace } from "./node/node-layout.ts";
 
-/** Snapshot schedule of a node's volume, and the number of snapshots to retain. */
+/** Snapshot schedule for a node's volume, and the number of snapshots to retain. */
 export type VolumeSnapshotArgs = CommonArgs &
   Readonly<{
     /** Cron expression, in UTC. */
@@ -12,7 +12,7 @@ export type VolumeSnapshotArgs = CommonArgs &
     className?: string | undefined;
   }>;
 
-/** Builds the service that takes one snapshot and exits; it connects only to the API server. */
+/** Builds the service that takes one snapshot and exits. It connects only to the API server. */
 export function volumeSnapshotSpec(args: VolumeSnapshotArgs): BuiltService {
   return buildService(
     {

@@ -10,8 +10,8 @@ import type { StackInputs } from "./stack-inputs.ts";
 /**
  * Serves the components to Pulumi's engine, for programs in any of its languages, until the process exits.
  *
- * The SDK's own `componentProviderHost` derives the schema from TypeScript sources with the compiler at each start; the package includes
- * neither, and the inputs' schema is more precise than their types.
+ * The SDK's own `componentProviderHost` runs the compiler at each start to derive the schema from TypeScript sources. The package includes
+ * neither the compiler nor the sources, and the schema of the inputs is more precise than their types.
  *
  * @param args the engine's arguments, including its address.
  */

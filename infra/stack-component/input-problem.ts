@@ -2,7 +2,7 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import { formatForInputs } from "../config/problem-parts.ts";
 
 /**
- * Converts a problem of a stack's configuration to one of a component's inputs, which `pulumi config` does not set: retains the advice
+ * Converts a configuration problem of a stack to a problem with a component input. `pulumi config` does not set inputs, so keeps the advice
  * without its commands.
  */
 export function toInputProblem({ key, message, parts }: ConfigProblem): ConfigProblem {

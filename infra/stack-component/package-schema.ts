@@ -50,7 +50,7 @@ export type PackageSchema = Readonly<{
 
 const languages = ["nodejs", "python", "go", "csharp", "java"] as const;
 
-/** The used parts of the JSON Schema that zod generates for an input. */
+/** The parts used here of the JSON Schema that zod generates for an input. */
 const jsonSchema = z.object({
   type: z.enum(["string", "integer", "number", "boolean", "array", "object"]).optional(),
   description: z.string().optional(),
@@ -144,12 +144,12 @@ export function buildPackageSchema(): PackageSchema {
   };
 }
 
-/** Renders the schema for the engine. */
+/** Renders the schema for Pulumi's engine. */
 export function printPackageSchema(): string {
   return JSON.stringify(buildPackageSchema());
 }
 
-/** Qualifies the names of objects that properties refer to with the package's prefix. */
+/** Adds the package's prefix to the names of objects that properties refer to. */
 function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["types"] {
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
 }
@@ -184,7 +184,7 @@ function readObject(schema: unknown, path: string, types: Record<string, ObjectT
 
 function readProperty(schema: unknown, path: string, types: Record<string, ObjectType>): Property {
   const whole = jsonSchema.parse(schema);
-  // Several formats of one type, such as IPv4 and IPv6 addresses.
+  // Several formats for one type, such as IPv4 and IPv6 addresses.
   const parsed = whole.anyOf === undefined ? whole : { ...whole, ...jsonSchema.parse(whole.anyOf[0]) };
   const described = whole.description === undefined ? {} : { description: whole.description };
   if (parsed.properties !== undefined) {

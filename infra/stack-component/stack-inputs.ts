@@ -15,7 +15,7 @@ const prefix = z
     "Prefix for the names of all resources, on an engine or in a cluster; default: the component's name, a dash and the Pulumi stack's name",
   );
 
-/** The inputs of the component `Stack`: the keys of a stack's configuration except those for building images, which a component does not do. */
+/** The inputs of the component `Stack`: a stack's configuration keys, except the ones for building images, because a component does not build images. */
 export const inputsSchema = configSchema.omit({ baseImage: true, imageBuilder: true, imageArchitecture: true }).extend({
   prefix: prefix.optional(),
   gatehouseImage: imageReference.describe("Gatehouse image reference, from this package's release"),
@@ -57,7 +57,7 @@ function describePrefix(found: unknown): ConfigProblem {
   return { key: "prefix", message: `found ${String(found)}; expected ${String(prefix.meta()?.["expected"])}.` };
 }
 
-/** Formats values as in Pulumi's stack configuration: text, with lists and objects as JSON. */
+/** Formats values as in Pulumi's stack configuration: as text, with lists and objects in JSON. */
 function toText(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(

@@ -23,7 +23,7 @@ import { toInputProblem } from "./input-problem.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
-/** Message of a preview that can't show the parts of a new or existing stack: the engine shows unregistered resources as deleted. */
+/** Message for a preview that can't show the resources of a new or existing stack. The engine shows unregistered resources as deleted. */
 const unknownInputs =
   "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
 
@@ -37,8 +37,7 @@ type PublishedData = StackOutputs &
 
 /**
  * The whole system as one component: a guarded node, its Pushgateway, a facilitator and a resource server, on a Docker host or in a
- * namespace of a Kubernetes cluster. docs/components.md lists its inputs and outputs. It creates a provider unless the option `provider`
- * supplies one.
+ * Kubernetes namespace. docs/components.md lists its inputs and outputs. It creates a provider unless the option `provider` supplies one.
  *
  * @example
  * import { Stack } from "gatehouse-evm/pulumi";
@@ -54,19 +53,19 @@ type PublishedData = StackOutputs &
  * stack.status.apply((url) => url); // http://sidecar-status:9600/status
  */
 export class Stack extends ComponentResource<PublishedData | undefined> {
-  /** URLs by audience: the public, holders of a bought token, operators. */
+  /** URLs by audience: the public, holders of a purchased token, operators. */
   readonly urls: Output<StackOutputs["urls"]>;
-  /** URL of the sidecar's status as JSON; without the path, of its page. */
+  /** URL of the sidecar's status as JSON; without the path, it is the URL of the sidecar's page. */
   readonly status: Output<string>;
   /** Commands that show the running system. */
   readonly tryThis: Output<StackOutputs["tryThis"]>;
-  /** The account that pays the gas of settlements, and how to fund it. */
+  /** The account that pays the gas for settlements, and how to fund it. */
   readonly signer: Output<StackOutputs["signer"]>;
-  /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
+  /** Digests of each service's settings and files, for `gatehouse doctor --drift`. */
   readonly configuration: Output<PublishedData["configuration"]>;
   /** Grafana's user and password, if the stack includes Grafana. */
   readonly grafana: Output<Readonly<{ user: string; password: string }> | undefined>;
-  /** Services that run but are not ready yet, with reasons; `undefined` if only a given provider can reach them. */
+  /** Services that are running but not ready yet, with reasons; `undefined` if they can be reached only through a provider that was passed in. */
   readonly notReady: Output<readonly UnreadyService[] | undefined>;
   /** Rejects if the stack fails; if nothing awaits it, Pulumi exits with the error. */
   readonly #deployed: Promise<void>;
@@ -75,7 +74,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
     const inputs = markSecrets(args);
     super(componentType, name, inputs, opts);
     this.#deployed = this.getData().then(() => undefined);
-    // Grafana's password is the only secret output. Only `deployed` reports a failure.
+    // Grafana's password is the only secret output. A failure is reported only through `deployed`.
     const published = unsecret(output(inputs)).apply(() => this.getData().catch(() => undefined));
     const report = <Value>(read: (data: PublishedData) => Value) =>
       published.apply((all) => all && read(all as PublishedData)) as Output<Value>;
@@ -91,7 +90,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   /**
    * Resolves once all parts of the stack are registered.
    *
-   * @throws {ConfigError} with the problems of the inputs.
+   * @throws {ConfigError} with the problems found in the inputs.
    */
   async deployed(): Promise<void> {
     await this.#deployed;
@@ -140,7 +139,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
   }
 }
 
-/** Marks secret inputs as secrets for Pulumi, however they were given. */
+/** Marks secret inputs as secrets for Pulumi, regardless of how they were passed. */
 function markSecrets(args: StackInputs): Inputs {
   const hidden = new Set<string>(secretKeys);
   return Object.fromEntries(
@@ -151,7 +150,7 @@ function markSecrets(args: StackInputs): Inputs {
   );
 }
 
-/** Resolves the inputs' values; `undefined` if some are unknown until other resources exist, which a preview does not create. */
+/** Resolves the inputs' values. Returns `undefined` if some are unknown until other resources exist; a preview does not create those. */
 async function resolveInputs(inputs: Inputs): Promise<Readonly<Record<string, unknown>> | undefined> {
   let known: Readonly<Record<string, unknown>> | undefined;
   const seen = output(inputs).apply((values) => {

@@ -15,8 +15,8 @@ type Deployment = Readonly<{ preview: boolean; prefix?: string; watch?: () => vo
 const deployed = new Map<string, Promise<readonly Recorded[]>>();
 
 /**
- * Runs the Pulumi program's own parts over mocks, as `infra/index.ts` does, and returns the registered resources. Calls `watch` after the
- * mocks are set and before anything is registered. Without it, runs each stack once and shares its resources.
+ * Runs the Pulumi program's own parts against mocks, as `infra/index.ts` does, and returns the registered resources. Calls `watch` after
+ * the mocks are set and before anything is registered. Without `watch`, runs each stack once and shares its resources.
  */
 export function recordStack(
   config: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ async function run(
   return recorded;
 }
 
-/** Runs without stack traces: Pulumi captures one for every promise, which takes two thirds of the time of a stack with hundreds of resources. */
+/** Disables stack traces during the work: Pulumi captures one for every promise, which takes two thirds of the time for a stack with hundreds of resources. */
 async function withoutStackTraces(work: () => Promise<void>): Promise<void> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -64,7 +64,7 @@ export function listManifests(recorded: readonly Recorded[]): readonly Manifest[
     .toSorted((a, b) => `${a.kind}/${a.metadata.name}`.localeCompare(`${b.kind}/${b.metadata.name}`));
 }
 
-/** Returns the object of a kind and name. @throws {Error} if there is no such object. */
+/** Returns the object with a given kind and name. @throws {Error} if there is no such object. */
 export function findManifest(manifests: readonly Manifest[], kind: string, name: string): Manifest {
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);

@@ -6,18 +6,18 @@ import type { Manifest } from "./deployed-stack.ts";
 
 type GoldenSet = "stack" | "real-node" | "watched" | "watchers";
 
-/** Base of a set that contains only differences, and the base's files that the set omits. */
+/** Base for a set that contains only differences, and the base's files that the set omits. */
 type GoldenBase = Readonly<{ set: GoldenSet; without: readonly string[] }>;
 
-/** Returns the directory of a set of golden objects: one YAML file each, and one per container of an object with several. */
+/** Returns the directory that holds a set of golden objects: one YAML file per object, plus one per container if an object has several. */
 export function locateGoldenDirectory(set: GoldenSet): string {
   return join(import.meta.dirname, "golden", set);
 }
 
 /**
- * Asserts that objects match the golden files, and that no file lacks an object. An object identical to the one in `base` has no file in
- * the set itself. `vitest --update` writes the files, new ones at the end of its run: run it twice, and remove the files that have become
- * identical to `base`.
+ * Asserts that objects match the golden files, and that every file has an object. An object identical to the one in `base` has no file in
+ * the set itself. `vitest --update` writes the files, but new ones only at the end of its run: run it twice, and remove the files that have
+ * become identical to `base`.
  */
 export async function expectGolden(set: GoldenSet, manifests: readonly Manifest[], base?: GoldenBase): Promise<void> {
   const directory = locateGoldenDirectory(set);
@@ -37,7 +37,7 @@ function readGolden(set: GoldenSet, file: string): string | undefined {
 
 type Piece = Readonly<{ file: string; text: string }>;
 
-/** Lists the files of an object: one, plus one for each container if it runs several. */
+/** Lists an object's files: one, plus one per container if it runs several. */
 function listPieces(manifest: Manifest): readonly Piece[] {
   const file = `${manifest.kind}-${manifest.metadata.name}`;
   // A ConfigMap has no `spec`.

@@ -5,11 +5,11 @@ const uploads = z.tuple([z.object({ content: z.string() })]);
 const files = z.record(z.string(), z.string());
 const secret = z.object({
   metadata: z.object({ name: z.string() }),
-  // Pulumi marks the content of a Secret.
+  // Pulumi marks a Secret's content.
   stringData: z.union([z.looseObject({ value: files }).transform(({ value }) => value), files]),
 });
 
-/** Reads the settings file that a stack gives a service: on Docker from a file delivery, on Kubernetes from a Secret. */
+/** Reads the settings file that a stack passes to a service: on Docker from a file delivery, on Kubernetes from a Secret. */
 export function readHandedSettings(recorded: readonly Recorded[], service = "sidecar"): unknown {
   for (const { name, inputs } of recorded) {
     if (!name.endsWith(`-${service}-live`)) continue;

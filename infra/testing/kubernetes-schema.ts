@@ -8,13 +8,13 @@ const published = {
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
 } as const;
 
-/** Returns the module with the published schema of an object's kind: of Kubernetes itself, of the Gateway API, or of the Prometheus operator. */
+/** Returns the module that contains the published schema for an object's kind: from Kubernetes itself, the Gateway API, or the Prometheus operator. */
 export function locateSchemaModule({ apiVersion, kind }: Typed): string {
   const own = Object.entries(published).find(([group]) => apiVersion.startsWith(`${group}/`));
   return `${own?.[1] ?? "kubernetes-models"}/${apiVersion}/${kind}`;
 }
 
-/** Validates an object against the published OpenAPI schema of its kind; returns the problems, one per line. */
+/** Validates an object against the published OpenAPI schema for its kind. Returns the problems, one per line. */
 export async function validateAgainstSchema(manifest: Typed): Promise<readonly string[]> {
   const loaded = (await import(locateSchemaModule(manifest))) as Record<string, Model>;
   const model = loaded[manifest.kind];

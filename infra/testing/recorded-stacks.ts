@@ -42,7 +42,7 @@ export const recordedStacks: Readonly<Record<string, Readonly<Record<string, str
   },
 };
 
-/** Returns the path of the file with a stack's registrations as of the last version. */
+/** Returns the path of the file that records a stack's registrations as of the last version. */
 export function locateRecording(stack: string): string {
   return join(import.meta.dirname, "recorded", `${stack}.json`);
 }

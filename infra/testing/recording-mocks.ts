@@ -5,14 +5,14 @@ export type Recorded = Readonly<{
   type: string;
   name: string;
   inputs: Readonly<Record<string, unknown>>;
-  /** The explicit provider; empty if the default one would be used, which connects to another engine or cluster. */
+  /** The explicit provider; empty if the default provider would be used, which connects to another engine or cluster. */
   provider: string;
 }>;
 
-/** Mountpoint prefix of a volume that no engine has reported; the volume's name follows. */
+/** Mountpoint prefix for a volume that no engine has reported; it is followed by the volume's name. */
 export const mountpointOf = "/mountpoint-of/";
 
-/** Creates Pulumi mocks that record every resource in `recorded` and create it as requested. */
+/** Creates Pulumi mocks that record every resource in `recorded` and return it as requested. */
 export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   return {
     newResource: ({ type, name, inputs, provider }) => {
@@ -26,10 +26,10 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   };
 }
 
-/** Value that every stack's stash retains from an update before the recorded one. */
+/** Value that every stack's stash retains from an earlier update than the recorded one. */
 const keptByStash = "kept from the first update";
 
-/** Builds the outputs that a provider would add to a resource's inputs: the id of an image with a reference is its name, and a run succeeds. */
+/** Builds the outputs that a provider would add to a resource's inputs. The id of an image with a reference is its name; a run succeeds. */
 function buildOutputs(type: string, inputs: Recorded["inputs"]): Readonly<Record<string, unknown>> {
   if (type === "docker:index/image:Image") return { repoDigest: `sha256:${"0".repeat(64)}` };
   if (type === "docker:index/container:Container") return { exitCode: 0 };

@@ -14,7 +14,7 @@ export type KubernetesObject = Readonly<{
 
 type Config = Readonly<Record<string, string>>;
 
-/** Placeholders for the deployer's keys, which are in no file of `infra/kustomize/`. */
+/** Placeholders for the deployer's keys, which do not appear in any file in `infra/kustomize/`. */
 export const standInSecrets: Config = {
   signerPrivateKey: `0x${"5e".repeat(32)}`,
   domainKey: "stand-in of domain.key",
@@ -32,7 +32,7 @@ const routes = {
   },
 };
 
-/** Configuration of a real node without public access. */
+/** Configuration for a real node without public access. */
 const base: Config = {
   ...standInSecrets,
   gatehouseImage,
@@ -72,12 +72,15 @@ export const kustomizedStacks: Readonly<Record<string, Config>> = {
   },
 };
 
-/** Annotations for Pulumi, and a checksum that kustomize does not need: it names a Secret by its content, so that changes roll the pods. */
+/**
+ * Annotations for Pulumi, and a checksum that rolls the pods when a file changes. kustomize does not need the checksum: it includes a
+ * content hash in each Secret's name.
+ */
 const ownAnnotations = /^(?:pulumi\.com\/|gatehouse\.io\/files$)/;
 
 /**
- * Renders a stack's Kubernetes objects without Pulumi's engine: the program runs over SDK mocks, which stay installed in the process. The
- * objects contain secrets in plain text.
+ * Renders a stack's Kubernetes objects without Pulumi's engine. Runs the program against SDK mocks, which stay installed in the process.
+ * The objects contain secrets in plain text.
  *
  * @param config the stack's configuration by key, as Pulumi passes it.
  */
@@ -98,7 +101,7 @@ export async function renderObjects(config: Config): Promise<readonly Kubernetes
   return objects;
 }
 
-/** Removes Pulumi's secret markers and data that only Pulumi reads. */
+/** Removes Pulumi's secret markers and the data that only Pulumi reads. */
 function stripMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stripMarks);
   if (typeof value !== "object" || value === null) return value;

@@ -2,7 +2,7 @@ import { runtime } from "@pulumi/pulumi";
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** Inputs that the Docker provider changes in a running container; any other change replaces the container. */
+/** Inputs that the Docker provider changes in a running container. A change to any other input replaces the container. */
 const changedInPlace = new Set([
   "cpuSet",
   "cpuShares",
@@ -16,7 +16,7 @@ const changedInPlace = new Set([
   "waitTimeout",
 ]);
 
-/** Inputs other than name and namespace whose change makes the Kubernetes provider replace an object, by kind. */
+/** Inputs, by kind, that make the Kubernetes provider replace an object when they change; name and namespace always do. */
 const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ["data", "binaryData"],
   Secret: ["type", "data", "stringData"],
@@ -27,7 +27,7 @@ const kubernetesPaths: Readonly<Record<string, readonly string[]>> = {
   RoleBinding: ["roleRef"],
 };
 
-/** Picks the inputs of a resource whose change makes Pulumi replace it, with secrets masked; none for components and built images. */
+/** Picks a resource's inputs whose change makes Pulumi replace the resource, with secrets masked; none for components and built images. */
 export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
   const shown = withoutSecrets(inputs) as Inputs;
   if (type === "docker:index/image:Image") return {};
@@ -43,7 +43,7 @@ export function pickReplacingInputs(type: string, inputs: Inputs): Inputs {
 }
 
 /**
- * Picks the inputs that Pulumi compares with those of a state: for each path in `ignoreChanges`, the state's value or none (Pulumi's
+ * Picks the inputs that Pulumi compares with a state's: for each path in `ignoreChanges`, the state's value or none (Pulumi's
  * documentation, "ignoreChanges"). @throws {Error} if the program has dropped the path's parent, which Pulumi rejects.
  */
 export function pickComparedInputs(

@@ -2,10 +2,10 @@ import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "./deployed-stack.ts";
 import { pickReplacingInputs } from "./replacing-inputs.ts";
 
-/** The parts of a resource in a stack's state that decide whether the next `pulumi up` retains or replaces it. */
+/** The parts of a resource in a stack's state that determine whether the next `pulumi up` retains or replaces the resource. */
 export type Registration = Readonly<{
   urn: string;
-  /** URN of the explicit provider; a different one replaces the resource. */
+  /** URN of the explicit provider. A different provider replaces the resource. */
   provider?: string;
   isProtected?: true;
   isRetainedOnDelete?: true;
@@ -16,7 +16,7 @@ export type Registration = Readonly<{
 
 /** Resource options that a state does not store. */
 type RegistrationOptions = Readonly<{
-  /** URNs by which a state may already identify it: its own and those of its aliases. */
+  /** URNs under which the resource may already be in a state: its own and its aliases'. */
   knownAs: readonly string[];
   /** Dotted paths of the inputs whose changes are ignored. */
   ignoreChanges: readonly string[];
@@ -27,7 +27,7 @@ export type Registered = Readonly<{ registration: Registration; options: Registr
 
 type AliasSpec = Readonly<{ getName(): string; getType(): string; getParenturn(): string; getNoparent(): boolean }>;
 
-/** The used part of Pulumi's `RegisterResourceRequest`. */
+/** The parts used here of Pulumi's `RegisterResourceRequest`. */
 type Request = Readonly<{
   getType(): string;
   getName(): string;
@@ -49,9 +49,9 @@ type Monitor = {
 const prefix = "urn:pulumi:test::gatehouse::";
 
 /**
- * Runs the Pulumi program over mocks and returns every registered resource, ordered by URN.
+ * Runs the Pulumi program against mocks and returns every registered resource, ordered by URN.
  *
- * The mocks' own URNs omit all types but the parent's; these contain the whole chain, as in a stack's state.
+ * The mocks' own URNs contain only the parent's type; these contain the whole chain of types, as in a stack's state.
  */
 export async function listRegistrations(config: Readonly<Record<string, string>>): Promise<readonly Registered[]> {
   const known = new Map<string, readonly string[]>();
@@ -71,7 +71,7 @@ export async function listRegistrations(config: Readonly<Record<string, string>>
   return registered.toSorted((a, b) => (a.registration.urn < b.registration.urn ? -1 : 1));
 }
 
-/** Lists the resource's URN, then those of its aliases, each under every URN of its parent. */
+/** Lists a resource's URN, then its aliases' URNs, each combined with every URN of the parent. */
 function listUrns(request: Request, known: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const below = (parent: string, type: string, name: string): string[] =>
     (known.get(parent) ?? [prefix]).map((urn) => {

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import ts from "typescript";
 import { locateSchemaModule, type Typed } from "./kubernetes-schema.ts";
 
-/** The published types, parsed once for all tests of a process. */
+/** The published types, parsed once per process for all tests. */
 const published = new Map<string, ts.SourceFile>();
 
 /**
- * Reports fields that no published schema contains, one per line: writes every object as a literal of its kind's type, which is generated
- * from the OpenAPI schema, so that the compiler rejects unknown fields at any depth.
+ * Reports fields that are in no published schema, one per line. Writes every object as a literal typed as its kind; the type is generated
+ * from the OpenAPI schema, so the compiler rejects unknown fields at any depth.
  */
 export function findUnknownFields(manifests: readonly Typed[]): readonly string[] {
   const files = new Map(
@@ -16,7 +16,7 @@ export function findUnknownFields(manifests: readonly Typed[]): readonly string[
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    // The objects' types need none of the runtime's or browser's types.
+    // The types of the objects don't need any runtime or browser types.
     lib: ["lib.es5.d.ts"],
     noEmit: true,
     skipLibCheck: true,

@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
 import { findConfValue, type JsonObject } from "./document.ts";
 
-/** Finds the node's data directory: the setting, else `storage.mygrid_env.storage_data_path`, else the base directory of its configuration's relative paths. */
+/**
+ * Finds the node's data directory: the setting, or else `storage.mygrid_env.storage_data_path`, or else the base directory for relative
+ * paths in the node's configuration.
+ */
 export function findDataPath(
   setting: string | undefined,
   pathsDirectory: string,

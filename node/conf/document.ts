@@ -14,12 +14,12 @@ export type ConfigDocument = ParsedText &
     chain: JsonObject;
   }>;
 
-/** A document, or the problem with it. */
+/** A document, or the reason why it can't be parsed. */
 export type ConfigParseResult = Readonly<
   { ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }
 >;
 
-/** Parses a node.conf from bytes: UTF-8, strict JSON, JSON with comments or JSON5, one object with a `chain` object. */
+/** Parses a node.conf from bytes. It must be UTF-8, in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const decoded = readUtf8(bytes);
   if (decoded === undefined) {
@@ -49,7 +49,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
 }
 
-/** Returns whether a value is an object with keys (no array, not null). */
+/** Returns whether a value is an object with keys (not an array or null). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -78,7 +78,7 @@ function readUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Messages about an unparsable text, by reason. */
+/** Messages for text that can't be parsed, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
   Truncated: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
   TooDeep: (words) => `is ${words}; is it a node's configuration file? Write it flatter, or restore it from a backup.`,

@@ -5,14 +5,14 @@ import { removeProperty, renameKey, setValue } from "./editor.ts";
 import { applyChanges, type ConfigChange } from "./monitor-change.ts";
 import { parseText, type ParsedText } from "./parsed-text.ts";
 
-/** Text after an edit, or the reason why it was left unchanged. */
+/** Text after an edit, or the reason why the text was left unchanged. */
 type ConfigEditResult = Readonly<{ ok: true; text: string } | { ok: false; message: string }>;
 
 const monitorPath = ["chain", "monitor_config"];
 
 /**
- * Applies changes of `chain.monitor_config` to a text of JSON or JSON with comments; preserves every other byte. Reparses the result and
- * compares it with the intended value; rejects the text on a mismatch or a duplicate key.
+ * Applies changes to `chain.monitor_config` in a JSON text, with or without comments; preserves every other byte. Reparses the result and
+ * compares it with the intended value. Rejects the text on a mismatch or a duplicate key.
  */
 export function editConfig(document: ConfigDocument, changes: readonly ConfigChange[]): ConfigEditResult {
   const twice = findDuplicateKey(document);
@@ -29,7 +29,7 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
   return { ok: true, text: after.text };
 }
 
-/** Returns the reparsed text after a change, for the next one; undefined once a change fails. */
+/** Returns the text after a change, reparsed for the next change; undefined once a change fails. */
 function applyChange(before: ParsedText | undefined, change: ConfigChange): ParsedText | undefined {
   const text = before === undefined ? undefined : editText(before, change);
   const read = text === undefined ? undefined : parseText(text);
@@ -50,7 +50,7 @@ function editText(before: ParsedText, change: ConfigChange): string | undefined 
   }
 }
 
-/** Returns an error about a duplicate key on the path to `chain.monitor_config`, or in it: readers differ in which one counts. */
+/** Returns an error if a key is duplicated in `chain.monitor_config` or on the path to it: parsers differ in which duplicate they use. */
 function findDuplicateKey({ root }: ParsedText): string | undefined {
   for (const path of [[], ["chain"], monitorPath]) {
     const object = findJson5Node(root, path);
@@ -69,8 +69,8 @@ function findDuplicateKey({ root }: ParsedText): string | undefined {
 }
 
 /**
- * Rewrites a JSON5 document as JSON with the changes, if the settings allow it. No editors for JSON5 text exist, and comments are lost;
- * rejects numbers that JSON can't represent.
+ * Rewrites a JSON5 document as JSON with the changes, if the settings allow it. No editor exists for JSON5 text, so comments are lost.
+ * Rejects numbers that JSON can't represent.
  */
 export function rewriteConfig(
   document: ConfigDocument,

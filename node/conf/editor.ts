@@ -8,8 +8,8 @@ import type { ParsedText } from "./parsed-text.ts";
  */
 
 /**
- * Sets the value at a path. Inserts a missing key after its object's last one, or as the first one; on its own line if the other keys or
- * the text use lines. Creates missing objects on the path.
+ * Sets the value at a path. Inserts a missing key after its object's last key, or as the first key. The new key gets its own line if the
+ * other keys have one, or if the text spans several lines. Creates missing objects on the path.
  */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
   const { text, root } = parsed;
@@ -30,7 +30,7 @@ export function renameKey({ text, root }: ParsedText, path: readonly string[], t
   return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
 }
 
-/** Removes the property at a path and one comma, and the line if it is otherwise empty; keeps surrounding comments. */
+/** Removes the property at a path and one comma, and the line if nothing else is on it. Keeps surrounding comments. */
 export function removeProperty({ text, bare, root }: ParsedText, path: readonly string[]): string | undefined {
   const { member, previous } = findMember(root, path);
   if (member === undefined) return undefined;
@@ -85,7 +85,7 @@ function insert(text: string, object: ObjectNode, key: string, value: unknown): 
 }
 
 function insertBehind(text: string, object: ObjectNode, last: MemberNode, key: string, value: unknown): string {
-  // Directly after the last value, so that comments and a trailing comma after it stay in position.
+  // Inserted directly after the last value, so that comments and a trailing comma after the value stay where they are.
   const end = last.loc.end.offset;
   const start = last.loc.start.offset;
   const before = text.slice(text.lastIndexOf("\n", start) + 1, start);

@@ -8,15 +8,15 @@ import { listKeySets, type KeySet } from "./monitor-keys.ts";
 /** Format number written by {@link deriveMeaning}. The first format had no number. */
 const format = "2";
 
-/** Part for everything that no naming covers. */
+/** Part that covers everything outside the namings. */
 const restPart = "rest";
 
 /** First format: hashes of the storage_* keys, the pamir keys and everything else, in this order. */
 const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
 
 /**
- * Derives a configuration's meaning to a node, as a text to store: the format number, then a hash of each naming's `monitor_config` keys
- * and one of everything else, e.g. `2;storage=…;pamir=…;rest=…`. Ignores comments, whitespace, trailing commas and key order. Compares
+ * Derives what a configuration means to a node, as text to store: the format number, then one hash for each naming's `monitor_config` keys
+ * and one for everything else, e.g. `2;storage=…;pamir=…;rest=…`. Ignores comments, whitespace, trailing commas and key order. Compares
  * numbers as written, because they may exceed 2^53. Pure.
  */
 export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
@@ -25,9 +25,9 @@ export function deriveMeaning(document: ConfigDocument, releases: NodeReleases =
 }
 
 /**
- * Returns whether a configuration means the same to a node of a version as a stored meaning, so that no restart is needed. Ignores
- * `monitor_config` names that the version ignores; for an unknown version all names count. The stored meaning may have an earlier format or
- * fewer namings: the document is split as at that time. Pure.
+ * Returns whether a node of the given version would read a configuration the same way as a stored meaning, so that no restart is needed.
+ * Ignores `monitor_config` names that the version ignores; for an unknown version, all names count. If the stored meaning has an earlier
+ * format or fewer namings, the document is split the way it was then. Pure.
  */
 export function hasSameMeaning(
   kept: string,
@@ -40,15 +40,15 @@ export function hasSameMeaning(
   const own = version === undefined ? undefined : findRelease(version, releases).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
   const sets = listKeySets(releases).filter(({ name }) => before.has(name));
-  // A meaning stored before the instance's key was known has it in the rest.
+  // In a meaning stored before the instance's key was known, that key is part of the rest.
   return [sets, sets.map(({ name, keys, words, range }) => ({ name, keys, words, range }))].some((split) => {
     const now = hashParts(document, split);
-    // A naming that was since removed can't be looked up.
+    // A naming that has since been removed can't be found.
     return now.size === before.size && counting.every((part) => before.get(part) === now.get(part));
   });
 }
 
-/** Returns a stored meaning's hashes by part; undefined for any other text, or a later version's format. */
+/** Returns a stored meaning's hashes by part; undefined if the text is not a meaning or has a later version's format. */
 function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
   const [, storage, pamir, rest] = firstFormat.exec(text) ?? [];
   if (storage !== undefined && pamir !== undefined && rest !== undefined) {
@@ -70,7 +70,7 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
 
 function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
   const { text } = document;
-  // The meaning of JSON5 is its text, as stored since the first format.
+  // The meaning of a JSON5 document is its text, as it has been since the first format.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hashText(text)]));
@@ -91,7 +91,7 @@ function hasName({ keys, instanceKey }: KeySet, name: string): boolean {
   return name === instanceKey || Object.values(keys).includes(name);
 }
 
-/** Returns a key's value, or the first of duplicates, as in all stored meanings; editing rejects such a file. */
+/** Returns a key's value. If the key is duplicated, returns the first value, as in all stored meanings; editing rejects such a file. */
 function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
@@ -105,7 +105,7 @@ function formatCanonical(text: string, node: ValueNode, keep: Keep): string {
   return text.slice(node.loc.start.offset, node.loc.end.offset);
 }
 
-/** Formats properties sorted by name; duplicates keep their order, because readers differ in which one counts. */
+/** Formats properties sorted by name. Duplicates keep their order, because parsers differ in which one they use. */
 function formatCanonicalObject(
   text: string,
   { members }: ObjectNode,

@@ -3,7 +3,7 @@ import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
 import { formatValue } from "./shown-value.ts";
 import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
 
-/** One change of `chain.monitor_config`, and its reason. */
+/** One change to `chain.monitor_config`, and its reason. */
 export type ConfigChange = Readonly<{ reason: string }> &
   Readonly<
     | { kind: "create"; value: JsonObject }
@@ -13,7 +13,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
     | { kind: "remove"; key: string }
   >;
 
-/** Returns the changes from the current `chain.monitor_config` to the wanted one; empty if it already matches. */
+/** Returns the changes that turn the current `chain.monitor_config` into the desired one; empty if it already matches. */
 export function findConfigChanges(current: unknown, wanted: RequestedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
   const ofFields = monitorFields.flatMap((field): ConfigChange[] => {
@@ -35,7 +35,10 @@ export function findConfigChanges(current: unknown, wanted: RequestedMonitor, na
   return [...ofFields, ...removeInstances(current, naming)];
 }
 
-/** Removes the instance's name where the node ignores it, and reports the consequence: without it, nodes of one job overwrite each other's metrics. */
+/**
+ * Removes the instance's name if the node ignores it, and reports the consequence: without the name, nodes with the same job overwrite each
+ * other's metrics.
+ */
 function removeInstances(
   current: JsonObject,
   { otherInstanceKeys, instanceKey, rule }: Naming,
@@ -60,7 +63,7 @@ function buildCreation(current: unknown, wanted: RequestedMonitor, naming: Namin
   return [{ kind: "create", value: Object.fromEntries(entries), reason: `${why}; ${wanted.enabled.reason}` }];
 }
 
-/** Returns the value of a `monitor_config` after the changes, for verification of the text edit. */
+/** Returns a `monitor_config` value with the changes applied, for verifying the text edit. */
 export function applyChanges(current: unknown, changes: readonly ConfigChange[]): JsonObject {
   const next: Record<string, unknown> = isJsonObject(current) ? { ...current } : {};
   for (const change of changes) {

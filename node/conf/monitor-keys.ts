@@ -8,7 +8,7 @@ import {
   type NodeVersion,
 } from "../versions.ts";
 
-/** In the order of writing. */
+/** In the order in which they are written. */
 export const monitorFields: readonly MonitorField[] = [
   "enabled",
   "jobName",
@@ -57,12 +57,12 @@ function describeRange(since: string | undefined, next: string | undefined): str
   return since === undefined ? `before ${next}` : `${since} to before ${next}`;
 }
 
-/** Names that a node reads, names that it silently ignores, and the releases at which this changes. */
+/** Names that a node reads, names that it silently ignores, and the releases at which these sets change. */
 export type Naming = Readonly<{
   own: MonitorKeys;
-  /** Names of other releases, newest first. */
+  /** Names used by other releases, newest first. */
   others: readonly MonitorKeys[];
-  /** Its name for the instance key, and the names of other releases. */
+  /** The name that this release uses for the instance key, and the names that other releases use. */
   instanceKey?: string | undefined;
   otherInstanceKeys: readonly string[];
   rule: string;
@@ -84,7 +84,7 @@ export function findNaming(version: NodeVersion, releases: NodeReleases = nodeRe
   };
 }
 
-/** Lists a field's names in other releases that this one ignores, newest first. */
+/** Lists the names that other releases use for a field and this release ignores, newest first. */
 export function listOtherNames(
   { own, others }: Pick<Naming, "own" | "others">,
   field: MonitorField,

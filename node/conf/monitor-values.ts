@@ -9,12 +9,12 @@ export type MonitorValue = string | number | boolean;
 /** Desired value in the file, and the reason for it. */
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
-/** Wanted values of the five keys; an absent field is left unchanged. */
+/** Desired values for the five keys. An absent field is left unchanged. */
 export type RequestedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
- * Decides each value: the setting, else the file's value under the version's own naming, else under the newest other naming, else an
- * earlier file's value, else the default. Converts a value of the wrong type if its intent is clear.
+ * Determines each value. Order of precedence: the setting; the file's value under the version's own naming; the file's value under the
+ * newest other naming; an earlier file's value; the default. Converts a value of the wrong type if its intent is clear.
  */
 export function decideMonitor(
   current: JsonObject | undefined,
@@ -46,7 +46,7 @@ export function decideMonitor(
   return Object.fromEntries(Object.entries(fields).filter(([, wanted]) => wanted !== undefined));
 }
 
-/** Returns the wanted values with pushing off: changes only a switch that the file has, and keeps its other values. */
+/** Returns the desired values with pushing disabled. Changes a switch only if the file has one, and keeps the file's other values. */
 function decideDisabled(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
@@ -83,7 +83,7 @@ function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming
   return undefined;
 }
 
-/** Uses the port pasted with the address, if the file has no port key. */
+/** Uses the port included in the address, if the file has no port key. */
 function fromAddress(current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
   for (const key of [naming.own.pushAddress, ...listOtherNames(naming, "pushAddress")]) {
     const address = parseAddress(current?.[key]);
@@ -102,7 +102,7 @@ export const typeRule: Readonly<Record<MonitorField, string>> = {
   pushPort: "expected a whole number from 1 to 65535",
 };
 
-/** Parses a value as its field's type; undefined when it can't be meant as one. */
+/** Parses a value as its field's type; undefined if the value can't be interpreted as that type. */
 export function parseMonitorValue(field: MonitorField, value: unknown): MonitorValue | undefined {
   switch (field) {
     case "enabled":
@@ -118,7 +118,7 @@ export function parseMonitorValue(field: MonitorField, value: unknown): MonitorV
   }
 }
 
-/** Parses host and port of an address that may include a protocol, credentials, brackets, a port or a path by mistake. */
+/** Parses the host and port from an address that may include, by mistake, a protocol, credentials, brackets, a port or a path. */
 export function parseAddress(value: unknown): Readonly<{ host: string; port?: number | undefined }> | undefined {
   if (typeof value !== "string") return undefined;
   const trimmed = value.trim();
@@ -137,7 +137,7 @@ function parseWholeNumber(value: unknown, max: number): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && number >= 1 && number <= max ? number : undefined;
 }
 
-/** Desired state of metrics pushing. An absent value keeps the file's value under any naming. */
+/** Desired state of metrics pushing. If a value is absent, the file's value is kept, under whichever naming it has. */
 export type DesiredMonitor = Readonly<{
   enabled: boolean;
   jobName?: string | undefined;
@@ -145,9 +145,9 @@ export type DesiredMonitor = Readonly<{
   pushAddress?: string | undefined;
   pushPort?: number | undefined;
   pushIntervalSeconds?: number | undefined;
-  /** `monitor_config` of this node's earlier files, best first: used before the fallback. */
+  /** `monitor_config` from this node's earlier files, best first; these values take precedence over the fallback. */
   earlier?: readonly JsonObject[];
-  /** Used when neither a setting nor the file has a value. */
+  /** Values used when neither a setting nor the file provides one. */
   fallback: Readonly<{
     jobName?: string | undefined;
     pushAddress?: string | undefined;
@@ -160,6 +160,6 @@ export type DesiredMonitor = Readonly<{
 export type Desired = Readonly<{
   monitor: DesiredMonitor;
   prune: Readonly<{ enabled: boolean }>;
-  /** Treatment of a JSON5 node.conf, which can't be edited in place. */
+  /** What to do with a JSON5 node.conf, which can't be edited in place. */
   json5: "refuse" | "rewrite";
 }>;

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
 /**
- * Values unique to one node: its data, keys and ports, by path in the file (specification, "Node operations objects"). Paths are absolute;
- * values missing from the file are absent.
+ * Values unique to one node, keyed by path in the file: its data, keys and ports (specification, "Node operations objects"). Paths are
+ * absolute. Values missing from the file are absent.
  */
 export type NodeValues = Readonly<Record<string, string>>;
 
@@ -12,7 +12,7 @@ export const dataPathKey = "storage.mygrid_env.storage_data_path";
 
 const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];
 
-/** A different value there means another node's data or keys. */
+/** A different value at one of these paths means another node's data or keys. */
 const paths: readonly (readonly string[])[] = [
   ["storage", "mygrid_env", "storage_data_path"],
   [...initConfig, "meta_path"],
@@ -33,12 +33,12 @@ export function readNodeValues({ value }: ConfigDocument, pathsDirectory: string
   return Object.fromEntries(entries.flatMap(([name, text, read]) => (text === undefined ? [] : [[name, read(text)]])));
 }
 
-/** Describes the first value that differs; undefined if all are the same. Pure. */
+/** Describes the first value that differs; undefined if none does. Pure. */
 export function findValueDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, [...paths, ...ports]);
 }
 
-/** Works like {@link findValueDifference}, but only for data and keys: a rollback may correct a port, but not exchange data and keys. Pure. */
+/** Works like {@link findValueDifference}, but only for data and keys: a rollback may correct a port, but must not swap data or keys. Pure. */
 export function findOwnershipDifference(copy: NodeValues, node: NodeValues): string | undefined {
   return findFirstDifference(copy, node, paths);
 }

@@ -1,11 +1,11 @@
 import { nodeReleases, type NodeReleases } from "../versions.ts";
 
-/** Top-level key that only earlier releases have: a description of the file, and how to update it. */
+/** A top-level key that only earlier releases have, a message about the file, and how to update it. */
 export type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
 
 const inline = "keys that it holds inline go into files, which domain_key_path and stabilizing_key_path name.";
 
-/** Roots of the releases of about December 2025, before 0.11. */
+/** Top-level keys in releases from about December 2025, before 0.11. */
 const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
   aldaba: {
     message: "is the root that releases of about December 2025 had in place of chain.",
@@ -23,7 +23,7 @@ const flat: Omit<OlderForm, "key"> = {
   fix: "move the metrics keys into chain.monitor_config of the configuration file.",
 };
 
-/** Finds the top-level keys that only earlier releases have; of the metrics keys, only the first. Pure. */
+/** Finds the top-level keys that only earlier releases have. Of the metrics keys, returns only the first. Pure. */
 export function findOlderForms(
   value: Readonly<Record<string, unknown>>,
   releases: NodeReleases = nodeReleases,

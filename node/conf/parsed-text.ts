@@ -3,30 +3,30 @@ import { evaluate, parse, tokenize, type Token, type ValueNode } from "@humanwho
 import JSON5 from "json5";
 import type { TextPosition } from "./problem.ts";
 
-/** A text of JSON, JSON with comments or JSON5, with the position of each value. */
+/** JSON, JSON with comments or JSON5 text, with the position of each value. */
 export type ParsedText = Readonly<{
   /** Strictest format that matches the text. JSON and JSON with comments are edited in place; JSON5 is not. */
   format: "json" | "jsonc" | "json5";
   text: string;
-  /** The text with blanks for comments, so that the text between two values can be searched. */
+  /** The text with comments replaced by blanks, so that the text between two values can be searched. */
   bare: string;
   value: unknown;
-  /** Undefined for the few JSON5 forms whose positions can't be determined, such as `+.5` or `true` as a key. */
+  /** Undefined for the few JSON5 forms whose positions can't be determined, such as `+.5`, or `true` as a key. */
   root: ValueNode | undefined;
 }>;
 
-/** Parsed text, or the problem. */
+/** Parsed text, or the reason why it can't be parsed. */
 export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
 
-/** Problem of a text; `words` describe what was found there. */
+/** Problem with a text; `words` describes what was found at that position. */
 export type TextProblem = Readonly<{ reason: "TooDeep" | "Truncated"; words: string }> & TextPosition;
 
-/** Max levels of objects and arrays; a node.conf has five. Tree walks may recurse this deep. */
+/** Max nesting depth of objects and arrays; a node.conf has five levels. Tree walks may recurse to this depth. */
 const levelsMax = 100;
 
 /**
- * Parses a text (without byte order mark) as JSON, else as JSON with comments and trailing commas, else as JSON5. `JSON.parse` and json5
- * decide what is JSON and JSON5; positions come from momoa, which is laxer than either.
+ * Parses a text (without byte order mark) as JSON, or else as JSON with comments and trailing commas, or else as JSON5. `JSON.parse` and
+ * json5 determine what counts as JSON and JSON5. Positions come from momoa, which is more lenient than either.
  */
 export function parseText(text: string): ParseTextResult {
   return parseJson(text) ?? parseJsonWithComments(text) ?? parseJson5(text);
@@ -51,7 +51,7 @@ function parseJsonWithComments(text: string): ParseTextResult | undefined {
   if (tokens === undefined) return undefined;
   const deep = findDeepPlace(tokens);
   if (deep !== undefined) return refuseDepth(deep);
-  // momoa accepts line breaks and other control characters in a string; JSON does not (RFC 8259, 7), and they indicate a half-written file.
+  // momoa accepts line breaks and other control characters in strings. JSON does not (RFC 8259, 7), and they indicate a half-written file.
   if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(getTokenText(text, token))))
     return undefined;
   const bare = withoutComments(text, tokens);
@@ -75,12 +75,12 @@ function parseJson5(text: string): ParseTextResult {
   if (deep !== undefined || isDeeper(value, levelsMax)) return refuseDepth(deep);
   const bare = tokens === undefined ? text : withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json5" }).body);
-  // The parsers disagree on the end of a comment that contains U+2028.
+  // The parsers disagree about where a comment that contains U+2028 ends.
   const agrees = root !== undefined && isDeepStrictEqual(evaluate(root), value);
   return { ok: true, parsed: { format: "json5", text, bare, value, root: agrees ? root : undefined } };
 }
 
-/** Returns a parser's result; undefined if it throws. Another parser, or its message, then reports the problem. */
+/** Returns a parser's result; undefined if the parser throws. In that case another parser, or that parser's error message, reports the problem. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -89,7 +89,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** Replaces comments by blanks, because momoa recurses for each consecutive comment. Preserves offsets, lines and columns. */
+/** Replaces comments with blanks, because momoa recurses for each consecutive comment. Preserves offsets, lines and columns. */
 function withoutComments(text: string, tokens: readonly Token[]): string {
   let end = 0;
   const parts = tokens.filter(isComment).map((token) => {
@@ -108,7 +108,7 @@ function getTokenText(text: string, { loc }: Token): string {
   return text.slice(loc.start.offset, loc.end.offset);
 }
 
-/** Counts the levels of a JSON text without tokens, which take 200 times the memory of a text of brackets. */
+/** Computes the nesting depth of a JSON text without tokenizing it: for a text of brackets, tokens take 200 times the text's memory. */
 function countLevels(json: string): number {
   let level = 0;
   let deepest = 0;

@@ -23,24 +23,24 @@ const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
   "NoChain",
 ]);
 
-/** Returns whether no node can start with it. A file that this user can't read, or that is too large for the sidecar, may still be valid. */
+/** Returns whether no node can start with this problem. A file that this user can't read, or that is too large for the sidecar, may still be valid. */
 export function isUselessToNode(reason: ConfigProblemReason): boolean {
   return uselessToNode.has(reason);
 }
 
-/** Returns whether the last good content may replace it: either the current content can be backed up, or there is none. */
+/** Returns whether the last good content may replace the current content: the current content can be backed up, or there is none. */
 export function isReplaceable(reason: ConfigProblemReason): boolean {
   return isUselessToNode(reason) && reason !== "NotAFile";
 }
 
-/** A position in a text as in editors: both 1-based. */
+/** A position in a text; line and column are 1-based, as in editors. */
 export type TextPosition = Readonly<{ line: number; column: number }>;
 
-/** Problem of a node.conf: description, position and fix; `message` is self-contained. */
+/** Problem with a node.conf: description, position and fix. `message` is self-contained. */
 export type ConfigProblem = Readonly<{
   reason: ConfigProblemReason;
   message: string;
-  /** 1-based; absent if it concerns the whole file. */
+  /** 1-based; absent if the problem concerns the whole file. */
   line?: number;
   column?: number;
 }>;

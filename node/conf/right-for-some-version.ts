@@ -7,8 +7,8 @@ import { listKeySets } from "./monitor-keys.ts";
 const rule = "the version is not known";
 
 /**
- * Returns whether node.conf matches the desired configuration for some node version, so that drift is not certain: at most it has other
- * versions' names, which a node ignores, and which only the node itself can distinguish. Pure.
+ * Returns whether node.conf matches the desired configuration for some node version, in which case drift is not certain. Such a file may
+ * contain other versions' names. A node ignores those, and only the node itself can tell which names it reads. Pure.
  */
 export function isRightForSomeVersion(
   document: ConfigDocument,

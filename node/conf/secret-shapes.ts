@@ -3,21 +3,21 @@ const secretName =
 const passwordName = /(^|_)(password|passwd|pwd)$/i;
 /** A path, or a file name with an extension. */
 const path = /[/\\]|^[\w-]*\.[a-z]{2,8}$/i;
-/** A base64 key, which may have slashes: long, with digits and letters of both cases, without a dot. */
+/** A base64 key, which may contain slashes: long, with digits and upper- and lower-case letters, and without a dot. */
 const inlineKey = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{40,}={0,2}$/;
 const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** Patterns of texts that are secrets anywhere: a 32-byte hexadecimal key, a PEM key, a phrase of 12 to 24 words. */
+/** Patterns that are secret in any context: a 32-byte hexadecimal key, a PEM key, a phrase of 12 to 24 words. */
 const shapes: readonly RegExp[] = [
   /(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{64}(?![0-9a-zA-Z])/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g,
   /(?<![a-z])(?:[a-z]{3,8}[ \t]+){11,23}[a-z]{3,8}(?![a-z])/g,
 ];
 
-/** A line of a PEM key whose header is not shown; no path matches all of this. */
+/** A line from a PEM key whose header is not shown. No path matches the whole pattern. */
 const pemLine = /(?<![\w+/.])(?!\/)(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/]{60,}={0,2}/g;
 
-/** A secret's name, followed by a quoted text, or by one with a digit, which is no word of a sentence. */
+/** A secret's name, followed by quoted text or by text with a digit, which can't be an ordinary word in a sentence. */
 const named =
   /((?:private[ _-]?key|domain[ _-]?key|stabilizing[ _-]?key|secret|password|passwd|pwd|passphrase|mnemonic|api[ _-]?key|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
 
@@ -29,7 +29,7 @@ export function looksSecret(key: string, value: unknown): boolean {
   return (typeof value === "string" && urlWithPassword.test(value)) || isSecretValue(key, value);
 }
 
-/** Works like {@link looksSecret}, for a value that is secret as a whole: a URL with a password is not. */
+/** Works like {@link looksSecret}, but only for a value that is secret as a whole, which a URL with a password is not. */
 export function isSecretValue(key: string, value: unknown): boolean {
   if (typeof value === "number") return passwordName.test(key);
   if (typeof value !== "string") return false;
@@ -37,7 +37,7 @@ export function isSecretValue(key: string, value: unknown): boolean {
   return secretName.test(key) && value !== "" && !(path.test(value) && !inlineKey.test(value));
 }
 
-/** Masks everything in a text, e.g. a comment, that looks like a secret. Pure. */
+/** Masks everything in a text (a comment, for example) that looks like a secret. Pure. */
 export function withoutSecretShapes(text: string): string {
   return [...shapes, pemLine]
     .reduce((before, shape) => before.replace(shape, "[secret]"), withoutCredentials(text))
@@ -45,7 +45,7 @@ export function withoutSecretShapes(text: string): string {
     .replace(numericPassword, '$1"[secret]"');
 }
 
-/** Masks the text before the `@` of URLs and addresses (RFC 3986, 3.2.1: a password there is visible to everyone). */
+/** Masks the text before the `@` in URLs and addresses (RFC 3986, 3.2.1: a password there is visible to everyone). */
 export function withoutCredentials(text: string): string {
   return text.replace(/(\/\/|")[^\s/@":]*:[^\s/@"]*@/g, "$1[secret]@");
 }

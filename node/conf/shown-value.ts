@@ -1,6 +1,6 @@
 import { isSecretValue, withoutCredentials } from "./secret-shapes.ts";
 
-/** Max displayed characters of a value; values from other authors may be long. */
+/** Max number of characters displayed for a value; values written by others may be long. */
 const shownMax = 80;
 
 /** Formats a configuration value for display: short, without secrets or URL credentials. */

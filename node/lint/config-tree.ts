@@ -23,7 +23,7 @@ export type FoundValue = Readonly<{
 export type FoundProperty = FoundValue & Readonly<{ path: readonly string[]; key: string; keyPosition: TextPosition }>;
 export type FoundComment = Readonly<{ written: string; position: TextPosition }>;
 
-/** Makes a parsed text searchable. For the rare JSON5 forms without known positions, finds the values, all at line 1, column 1. */
+/** Makes a parsed text searchable. For the rare JSON5 forms without known positions, every value is reported at line 1, column 1. */
 export function buildConfigTree(parsed: ParsedText): ConfigTree {
   if (parsed.root !== undefined) return createTree(parsed, parsed.root, getPlace);
   const read = parseText(JSON.stringify(parsed.value));
@@ -68,7 +68,7 @@ function getPlace({ loc }: Located): TextPosition {
   return { line: loc.start.line, column: loc.start.column };
 }
 
-/** Returns scalars as they are, but objects and arrays only as empty ones, because rules need no more. */
+/** Returns scalars unchanged, but objects and arrays as empty ones, because the rules need no more. */
 function getValue(node: ValueNode): unknown {
   switch (node.type) {
     case "Object":

@@ -4,7 +4,7 @@ import type { NodeReleases } from "../versions.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 
-/** Finds duplicate keys in an object: readers differ in which one counts. */
+/** Finds duplicate keys in an object: parsers differ in which one they use. */
 export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
   const seen = new Map<string, number>();
   return tree.properties().flatMap(({ path, keyPosition }): LintFinding[] => {
@@ -19,7 +19,7 @@ export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds parts that only earlier releases' files have. */
+/** Finds parts that occur only in files from earlier releases. */
 export function findOlderParts(tree: ConfigTree, releases: NodeReleases): readonly LintFinding[] {
   const top = tree.properties().filter(({ path }) => path.length === 1);
   return findOlderForms(Object.fromEntries(top.map(({ key }) => [key, true])), releases).flatMap(
@@ -40,7 +40,7 @@ export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds secrets in comments, which every reader of the file sees. */
+/** Finds secrets in comments, which anyone who reads the file can see. */
 export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] {
   return tree.comments().flatMap(({ written, position }): LintFinding[] => {
     if (withoutSecretShapes(written) === written) return [];
@@ -50,7 +50,7 @@ export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] 
   });
 }
 
-/** Lists the values that {@link findSecretsInFile} finds, as written and as JSON, for callers that print parts of the file. */
+/** Lists the values that {@link findSecretsInFile} finds, both as written and as JSON, for callers that print parts of the file. */
 export function findWrittenSecrets(tree: ConfigTree): readonly string[] {
   return tree.properties().flatMap(({ key, value, written }) => {
     return typeof value === "string" && looksSecret(key, value) ? [written, JSON.stringify(value)] : [];

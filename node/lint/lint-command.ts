@@ -13,17 +13,17 @@ export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];
   nodeVersion?: string | undefined;
-  /** For humans, programs, code scanning, or the log of a GitHub workflow. */
+  /** For humans, programs, code scanning, or a GitHub workflow log. */
   format: "text" | "json" | "sarif" | "github";
-  /** URL of the directory `docs/`, which a SARIF log links to. */
+  /** URL of the directory `docs/`, which SARIF logs link to. */
   docsUrl: string;
-  /** Directory of the checkout; base of file names in reports for a forge. */
+  /** Checkout directory, to which file names are relative in reports for a forge. */
   repository: string;
 }>;
 
 type Dependencies = Readonly<{ output: CommandOutput; stdin: AsyncIterable<Uint8Array> }>;
 
-/** A larger file can't be a node.conf. */
+/** A node.conf is never larger than this. */
 const limitBytes = 16_777_216;
 
 /**
@@ -109,7 +109,7 @@ function formatJson(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Formats findings as text, one line each, with position and fix. Unreadable files are reported elsewhere. */
+/** Formats findings as text, one per line, with position and fix. Unreadable files are reported elsewhere. */
 function formatTextReport(files: readonly LintedFile[]): string {
   return files
     .filter(({ error }) => error === undefined)
@@ -127,7 +127,7 @@ function formatFile({ configPath, findings }: LintedFile): string {
   return `${lines.join("\n")}\n${count}.\n`;
 }
 
-/** Escapes control characters as in JSON, so that a file's key can neither move a terminal's cursor nor start a line of a pipeline's log. */
+/** Escapes control characters as in JSON, so that a key in the file can neither move a terminal's cursor nor start a new line in a pipeline's log. */
 function escapeControlCharacters(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

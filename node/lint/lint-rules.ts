@@ -1,12 +1,12 @@
-/** Level and summary of a rule, for lists of findings. */
+/** Level and summary of a rule, used in lists of findings. */
 type RuleWords = Readonly<{
   /** `error`: the node would not start, or would not behave as the file specifies. `warning`: the node may run, but with unexpected results. */
   level: "error" | "warning";
-  /** One sentence. `docs/lint.md` has details, under a heading of the rule's name. */
+  /** One sentence. `docs/lint.md` has the details, under a heading with the rule's name. */
   summary: string;
 }>;
 
-/** Rules of `gatehouse lint`, in the order of its page. */
+/** Rules of `gatehouse lint`, in the order of `docs/lint.md`. */
 export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
   json5: { level: "warning", summary: "JSON5 can be read, but not corrected in place." },
@@ -28,11 +28,11 @@ export type LintFinding = Readonly<{
   /** 1-based. */
   line: number;
   column: number;
-  /** Path of keys, e.g. `chain.monitor_config`; empty for the whole file. */
+  /** Path of keys, e.g. `chain.monitor_config`; empty if the finding concerns the whole file. */
   path: string;
-  /** Problem and expected value. Never contains a potential secret. */
+  /** The problem and the expected value. Never contains anything that may be a secret. */
   message: string;
-  /** Instruction that fixes it. */
+  /** Instruction for fixing the problem. */
   fix: string;
 }>;
 

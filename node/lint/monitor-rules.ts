@@ -36,7 +36,7 @@ export function findMonitorFindings(
   return [...found, ...checkLoneSwitch(keys, version, releases)];
 }
 
-/** Finds an enabled switch without a push target. A switch of another version is already one finding. */
+/** Finds a switch that is on without a push target. A switch from another version is already reported as a finding. */
 function checkLoneSwitch(
   found: readonly FoundProperty[],
   version: NodeVersion | undefined,
@@ -77,7 +77,7 @@ function checkKey(
 
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
-/** Checks the name of a key; without a field, it is the instance key. */
+/** Checks a key's name. If no field is given, the key is the instance key. */
 function checkNaming(
   key: string,
   field: MonitorField | undefined,
@@ -93,7 +93,7 @@ function checkNaming(
   return { rule: "other-version", message, fix: "remove it, and give each node of the job its own job name." };
 }
 
-/** Returns a finding if no version reads all of the keys: for an unknown version, that is the only possible naming problem. */
+/** Returns a finding if no version reads all of the keys. For an unknown version, no other naming problem can be detected. */
 function checkMixedNaming(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
   const sets = listKeySets(releases);
   const known = found
@@ -122,7 +122,7 @@ function checkValue(
   return { rule, message, fix };
 }
 
-/** Explains where the port of a pasted address belongs. */
+/** Explains where to put the port that was included in an address. */
 function explainPort(address: unknown, { key, value }: Readonly<{ key: string; value: unknown }>): string {
   const pasted = parseAddress(address)?.port;
   if (pasted === undefined || pasted === value) return "";

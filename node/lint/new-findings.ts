@@ -1,14 +1,14 @@
 import type { LintFinding, LintRule } from "./lint-rules.ts";
 
-/** Rules whose findings prevent a node from starting, or from starting as itself. */
+/** Rules whose findings prevent a node from starting, or from starting with its own identity. */
 const refusing: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
-/** Returns whether a node with this finding in its node.conf fails to start, or starts as another node. Pure. */
+/** Returns whether a node with this finding in its node.conf fails to start, or starts with another node's identity. Pure. */
 export function isRefusing({ rule }: LintFinding): boolean {
   return refusing.has(rule);
 }
 
-/** Lists new findings. The node runs despite the old ones: only problems that are new for the new version block it. Pure. */
+/** Lists new findings. The node already runs despite the old ones, so only problems introduced by the new version block it. Pure. */
 export function listNewFindings(found: readonly LintFinding[], before: readonly LintFinding[]): readonly LintFinding[] {
   const known = new Set(before.map(({ rule, path }) => `${rule} ${path}`));
   return found.filter(({ rule, path }) => !known.has(`${rule} ${path}`));

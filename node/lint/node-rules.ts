@@ -5,7 +5,7 @@ import type { LintFinding } from "./lint-rules.ts";
 
 const initPath = ["chain", "startup_config", "init_config"];
 
-/** Listening ports of the node (specification, "Node configuration file"): strings in the file. */
+/** The node's listening ports (specification, "Node configuration file"), which are strings in the file. */
 const samplePorts: Readonly<Record<string, string>> = {
   http_port: "18100",
   rpc_port: "20000",
@@ -13,7 +13,7 @@ const samplePorts: Readonly<Record<string, string>> = {
   ws_port: "18200",
 };
 
-/** Paths that the node needs. */
+/** Paths that a node needs. */
 const paths = [
   ["chain", "secret_config", "domain_key_path"],
   ["chain", "secret_config", "stabilizing_key_path"],
@@ -67,7 +67,7 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds further keys of the public node with values that it does not accept: an address, flags that are strings, and one that is a boolean. */
+/** Finds other keys of the public node that have a value it does not accept: an address, flags that are strings, and one flag that is a boolean. */
 export function checkKnownValues(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
     const here = path.join(".");

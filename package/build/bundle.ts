@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { rolldown, type Plugin } from "rolldown";
 import { findBundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
 
-/** Folder of bundled packages, in the package. */
+/** Folder, inside the package, for bundled packages. */
 export const bundleDirectory = "bundled";
 
 const entryPrefix = "bundled:";
 
 /**
- * Bundles the imports of the compiled code in `dist` from bundled packages into `dist/bundled`, a file for each specifier, with the licences of
- * all packages included. Files share their chunks, so that each module is loaded once.
+ * Bundles everything that the compiled code in `dist` imports from bundled packages into `dist/bundled`, one file per specifier, with the
+ * licences of all included packages. The files share chunks, so that each module is loaded once.
  *
- * @throws {Error} when an included package has no licence to put next to it.
+ * @throws {Error} when an included package's licence can't be found.
  */
 export async function bundlePackages(root: string, dist: string): Promise<void> {
   const names = findImportedNames(
@@ -24,7 +24,7 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
     input,
     cwd: root,
     platform: "node",
-    // OpenTelemetry's CommonJS, which `main` leads to, is bundled with everything that nobody uses.
+    // `main` leads to OpenTelemetry's CommonJS, which would be bundled with all its unused code.
     resolve: { mainFields: ["module", "main"] },
     external: [/^node:/, "@opentelemetry/api", "ws", "zod/v3"],
     plugins: [createEntryPlugin(root, names)],
@@ -39,13 +39,13 @@ export async function bundlePackages(root: string, dist: string): Promise<void> 
   writeLicences(join(dist, bundleDirectory), modules);
 }
 
-/** Creates a plugin with a virtual module for each specifier, which exports the names imported by it. */
+/** Creates a plugin that provides a virtual module for each specifier, which exports the names imported from that specifier. */
 function createEntryPlugin(root: string, names: ImportedNames): Plugin {
   return {
     name: "gatehouse-bundled-entries",
     resolveId(source, importer) {
       if (source.startsWith(entryPrefix)) return source;
-      // The SDK of x402 is written for zod 3, which zod 4 includes under that name.
+      // The x402 SDK is written for zod 3, which zod 4 includes under this name.
       if (source === "zod") return { id: "zod/v3", external: true };
       if (importer?.startsWith(entryPrefix) !== true) return undefined;
       return this.resolve(source, join(root, "package.json"), { skipSelf: true });
@@ -63,9 +63,9 @@ function createEntryPlugin(root: string, names: ImportedNames): Plugin {
 type Manifest = Readonly<{ name: string; version: string; license?: string }>;
 
 /**
- * Writes `LICENSES.md`: the licences of all packages that modules are from; `modules` are paths of files.
+ * Writes `LICENSES.md`, which contains the licences of all packages that the modules belong to; `modules` contains file paths.
  *
- * @throws {Error} when a package does not name its licence.
+ * @throws {Error} when a package does not specify its licence.
  */
 export function writeLicences(directory: string, modules: readonly string[]): void {
   const inPackage = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
@@ -81,10 +81,10 @@ export function writeLicences(directory: string, modules: readonly string[]): vo
   writeFileSync(join(directory, "LICENSES.md"), [...new Set(texts)].toSorted().join("\n"));
 }
 
-/** Names that compiled code imports from bundled packages, by specifier. `*` stands for all. */
+/** Names that compiled code imports from bundled packages, by specifier. `*` means all names. */
 type ImportedNames = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Finds the names that compiled JavaScript imports from bundled packages, so that nothing else of these is bundled. */
+/** Finds the names that compiled JavaScript imports from bundled packages, so that nothing else from these packages is bundled. */
 function findImportedNames(texts: Iterable<string>): ImportedNames {
   const found = new Map<string, Set<string>>();
   const visit = (node: ts.Node): void => {
@@ -123,12 +123,12 @@ function listClauseNames(clause: ts.ImportClause | undefined): readonly string[]
   return [...(clause?.name === undefined ? [] : ["default"]), ...named, ...all];
 }
 
-/** Returns the module's name for an import: `a`, of `a` and of `a as b`. */
+/** Returns the name under which the module exports an import: `a`, for both `a` and `a as b`. */
 function getOuterName({ name, propertyName }: ts.ImportSpecifier | ts.ExportSpecifier): string {
   return (propertyName ?? name).text;
 }
 
-/** Lists the names that `const { a, b } = await import("…")` takes; `*` for a dynamic import in any other form. */
+/** Lists the names that `const { a, b } = await import("…")` destructures; `*` for a dynamic import in any other form. */
 function listTakenNames(call: ts.CallExpression): readonly string[] {
   const declaration = call.parent.parent;
   if (!ts.isAwaitExpression(call.parent) || !ts.isVariableDeclaration(declaration)) return ["*"];

@@ -1,7 +1,7 @@
 /**
- * Packages that the published package includes, so that npm doesn't install them: four families of which Gatehouse uses less than a
- * megabyte, and npm would install 73. OpenTelemetry's interface is not among them: prom-client depends on it, and there must be only one.
- * See docs/decisions/0019-bundled-families.md.
+ * Packages that are bundled into the published package, so that npm doesn't install them. They belong to four families: Gatehouse uses less
+ * than a megabyte of them, for which npm would install 73. OpenTelemetry's API package is not bundled: prom-client depends on it too, and
+ * there must be only one copy. See docs/decisions/0019-bundled-families.md.
  */
 const families = /^(?:viem|ox|@x402\/.+|@opentelemetry\/(?!api$).+)$/;
 
@@ -10,12 +10,12 @@ export function isBundled(packageName: string): boolean {
   return families.test(packageName);
 }
 
-/** Parses the package's name out of a specifier: `viem` of `viem/accounts`. */
+/** Parses the package name from a specifier: `viem` from `viem/accounts`. */
 export function parsePackageName(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** Finds the bundled file for a specifier: its name without extension. */
+/** Returns the name, without extension, of the bundled file for a specifier. */
 export function findBundleName(specifier: string): string {
   return specifier.replace("@", "").replaceAll("/", "-");
 }

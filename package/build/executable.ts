@@ -8,11 +8,11 @@ import { listProgramFiles, programFolders } from "#daemon/files/program-files.ts
 import { writeLicences } from "./bundle.ts";
 
 /**
- * Makes `gatehouse`, one file that needs neither Node nor node_modules, for the platform that this runs on: the Node that runs this, with the
- * compiled command line, all its imports, and the files that it reads. `LICENSES.md` is next to it.
- * See docs/decisions/0022-one-file.md.
+ * Builds `gatehouse` as a single file that needs neither Node nor node_modules, for the current platform. The file contains the Node binary
+ * that runs this build, the compiled command line, all its imports, and the files that it reads. `LICENSES.md` is written to the same
+ * directory. See docs/decisions/0022-one-file.md.
  *
- * @throws {Error} when an included package does not name its licence.
+ * @throws {Error} when an included package does not specify its licence.
  */
 export async function buildExecutable(root: string, directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
@@ -32,7 +32,7 @@ export async function buildExecutable(root: string, directory: string): Promise<
   }
 }
 
-/** Bundles the code of `gatehouse` into one file, as an executable has no other; returns the source files in it. */
+/** Bundles the code of `gatehouse` into one file, because an executable can't load any other; returns the source files included. */
 async function bundleProgram(root: string, file: string): Promise<readonly string[]> {
   await using bundle = await rolldown({
     input: join(root, "cli/launch.js"),
@@ -44,13 +44,13 @@ async function bundleProgram(root: string, file: string): Promise<readonly strin
   return output.flatMap((part) => (part.type === "chunk" ? Object.keys(part.modules) : []));
 }
 
-/** Lists files that Gatehouse reads at run time, by the paths that `readProgramFile` requests. */
+/** Lists the files that Gatehouse reads at run time, keyed by the paths that `readProgramFile` requests. */
 function findAssets(root: string): Readonly<Record<string, string>> {
   const paths = programFolders.flatMap((folder) => listProgramFiles(folder).map((name) => `${folder}/${name}`));
   return Object.fromEntries(paths.map((path) => [path, join(root, path)]));
 }
 
-/** Finds the licence of Node and its bundled libraries. */
+/** Reads the licence that covers Node and its bundled libraries. */
 function readNodeLicence(root: string): string {
   const { resolve } = createRequire(join(root, "node_modules/node/package.json"));
   const packaged = resolve(`node-${process.platform}-${process.arch}/package.json`);

@@ -3,7 +3,8 @@ import { decode, encode } from "@jridgewell/sourcemap-codec";
 type SourceMap = Readonly<{ mappings: string }>;
 
 /**
- * Writes a source map with lines but no columns: it has a quarter of the size, and still leads from a stack trace to the line, its only use in the package.
+ * Writes a source map that has lines but no columns. It is a quarter of the size and still maps a stack trace to a line, which is its only
+ * use in the package.
  *
  * @param json the map as the compiler wrote it.
  */

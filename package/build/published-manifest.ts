@@ -1,12 +1,13 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { isBundled } from "./bundled-packages.ts";
 
-/** Places of the project in package.json: for readers of the registry, and `repository` for npm's provenance. */
+/** Links to the project in package.json, for visitors of the registry. `repository` is also needed for npm's provenance. */
 type Project = Readonly<{ repository?: unknown; homepage?: unknown; bugs?: unknown; keywords?: unknown }>;
 
 /**
- * Builds the package's package.json: the repository's, without fields that only the repository needs and without bundled packages. Its `imports` are looked
- * up by Node and by compilers, which both leave a pattern's target as it is: `#daemon/time.ts` is a file that ends with `.js`.
+ * Builds the package's package.json from the repository's, without the fields that only the repository needs and without bundled packages.
+ * Both Node and compilers resolve its `imports` and use a pattern's target unchanged, so `#daemon/time.ts` maps to a file that ends with
+ * `.js`.
  */
 export function buildPublishedManifest(manifest: typeof packageJson & Project = packageJson): object {
   const { name, version, description, license, bin, type, peerDependencies, peerDependenciesMeta, engines } = manifest;
@@ -33,7 +34,7 @@ export function buildPublishedManifest(manifest: typeof packageJson & Project = 
   };
 }
 
-/** Picks these fields; JSON leaves out undefined ones. */
+/** Picks these fields; JSON omits undefined ones. */
 function pickProjectFields({ repository, homepage, bugs, keywords }: Project): Project {
   return { repository, homepage, bugs, keywords };
 }

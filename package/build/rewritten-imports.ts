@@ -3,14 +3,14 @@ import { preProcessFile } from "typescript";
 import { findBundleName, isBundled, parsePackageName } from "./bundled-packages.ts";
 import { bundleDirectory } from "./bundle.ts";
 
-/** File with the declarations of all bundled packages. */
+/** File that contains the declarations of all bundled packages. */
 export const bundledTypes = `${bundleDirectory}/x402-types.d.ts`;
 
 /**
- * Redirects imports of bundled packages to the bundled files.
+ * Redirects imports from bundled packages to the bundled files.
  *
- * @param path of the file, from the package's root with `/`.
- * @param text output of the compiler: JavaScript, or declarations.
+ * @param path file path relative to the package's root, with `/`.
+ * @param text compiler output: JavaScript, or declarations.
  */
 export function withBundledImports(path: string, text: string): string {
   const isDeclaration = path.endsWith(".d.ts");

@@ -1,4 +1,4 @@
-/** Types of bundled packages that declarations of the package's exports name; the build makes one file of them. */
+/** Types from bundled packages that appear in the declarations of the package's exports; the build writes them to one file. */
 export type {
   AssetAmount,
   Network,

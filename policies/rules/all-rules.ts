@@ -14,7 +14,7 @@ import { publicTls } from "./public-tls.ts";
 import { readOnlyRoot } from "./read-only-root.ts";
 import { resourceLimits } from "./resource-limits.ts";
 
-/** Every rule of the pack, in the order of the documentation. */
+/** Every rule in the pack, in the order of the documentation. */
 export const allRules: readonly Rule[] = [
   imagePinned,
   noHostAccess,

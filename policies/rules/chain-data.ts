@@ -5,7 +5,7 @@ import { findWorkload } from "../workload-of.ts";
 /** Names of volumes and claims whose content can't be recreated within an hour: chain data and ledgers. */
 const precious = /workspace|ledger|chain|postgres(?!-files)/;
 
-/** Paths of chain data and node.conf in the node's container. Programs and keys next to them can be recreated. */
+/** Paths to chain data and node.conf in the node's container. Programs and keys in adjacent directories can be recreated. */
 const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
 /** Rule 11: chain data and ledgers survive mistakes. */

@@ -49,7 +49,7 @@ function isSensitive(path: string): boolean {
   return sensitive.some((root) => plain === root || (root !== "/" && plain.startsWith(`${root}/`)));
 }
 
-/** Rule 5: no capabilities, no privilege escalation, a system call filter. */
+/** Rule 5: containers have no capabilities, no privilege escalation, and a system call filter. */
 export const confined: ResourceRule = {
   scope: "resource",
   name: "confined",

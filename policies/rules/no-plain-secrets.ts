@@ -2,17 +2,17 @@ import type { ResourceRule } from "../rule.ts";
 import type { Variable } from "../workload.ts";
 import { checkContainers } from "../workload-of.ts";
 
-/** Names of variables that contain secrets; a name that ends in `_FILE` is allowed, because it refers to a file. */
+/** Names of variables that contain secrets. A name that ends in `_FILE` is allowed, because the variable contains a file path. */
 const secretName =
   /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
 
-/** Names with `token` that are not secrets: the payment token's contract and name, and issuer and audience of access tokens. */
+/** Names that contain `token` but are not secrets: the payment token's contract and name, and the issuer and audience of access tokens. */
 const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AUDIENCE)$)/i;
 
 /** Names of checksums, which resemble 32-byte keys. */
 const checksumName = /_SHA256$/i;
 
-/** Values that are secrets whatever their variable's name: a 32-byte key, a URL with a password or a key, a PEM key. */
+/** Values that are secrets regardless of the variable's name: a 32-byte key, a URL with a password or a key, a PEM key. */
 const keyValue = /^(0x)?[0-9a-f]{64}$/i;
 const secretValue = [
   /\b[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,

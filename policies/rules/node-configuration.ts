@@ -32,7 +32,7 @@ type Sidecar = Readonly<{ resource: string; variables: readonly Variable[] }>;
 
 function findSidecar(resource: PolicyResource): readonly Sidecar[] {
   const workload = findWorkload(resource);
-  // Skip other Docker containers: if they have no variables, these are unknown at preview.
+  // Skip other Docker containers: at preview, the variables of a container without any are unknown.
   if (workload === undefined || (workload.kind === "docker" && workload.service() !== "sidecar")) return [];
   const variables = workload
     .containers()
@@ -60,7 +60,7 @@ function findValue(variables: readonly Variable[], name: string): string | undef
   return variables.find((variable) => variable.name === name)?.value;
 }
 
-/** Checks a `node.conf` rendered by the deployment itself: into a ConfigMap, or into a container's uploads. */
+/** Checks a `node.conf` that the deployment itself renders, into a ConfigMap or into a container's uploads. */
 function checkRendered(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
   const version = findValue(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];

@@ -3,7 +3,7 @@ import { findWorkload } from "../workload-of.ts";
 
 const graceMinSeconds = 300;
 
-/** Rule 12: the node has time to finish writing. */
+/** Rule 12: the node has enough time to finish writing. */
 export const nodeGrace: ResourceRule = {
   scope: "resource",
   name: "node-grace",

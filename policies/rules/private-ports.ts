@@ -2,10 +2,10 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText, readWhole } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Port that requires a token from each caller, so that an Ingress with TLS may expose it; without TLS, the tokens would leak. */
+/** Port on which each caller needs a token, so that an Ingress with TLS may expose it; without TLS, the tokens would leak. */
 const privateGateway = 8_547;
 
-/** Ports for node control or data: its RPC, its internal RPC, the Pushgateway, and status and metrics of services. */
+/** Ports for controlling nodes or for data: the node's RPC and internal RPC, the Pushgateway, and the services' status and metrics. */
 const reserved: Readonly<Record<number, string>> = {
   18_100: "the node's JSON-RPC over HTTP",
   18_200: "the node's JSON-RPC over WebSocket",

@@ -44,7 +44,7 @@ function checkIngress({ type, props }: PolicyResource): readonly string[] {
   ];
 }
 
-/** Returns whether a cloud load balancer has the certificates; GKE's also serves plain HTTP unless disabled. */
+/** Returns whether a cloud load balancer has the certificates. GKE's also serves plain HTTP unless that is disabled. */
 function hasCloudCertificate(props: PolicyResource["props"]): boolean {
   const annotations = readFields(readFields(props["metadata"])["annotations"]);
   const found = cloudCertificates.filter((name) => readText(annotations[name]) !== undefined);
@@ -60,7 +60,7 @@ function checkGateway({ type, props }: PolicyResource): readonly string[] {
     .map(({ name }) => `has the listener ${readText(name) ?? "unnamed"} without TLS`);
 }
 
-/** Checks a route. A route without a listener name is served by every listener of its Gateway, including those without TLS. */
+/** Checks a route. A route without a listener name is served by every listener on its Gateway, including those without TLS. */
 function checkRoute({ type, props }: PolicyResource): readonly string[] {
   if (!/^kubernetes:gateway\.networking\.k8s\.io\/v1(beta1)?:HTTPRoute$/.test(type)) return [];
   const spec = readFields(props["spec"]);

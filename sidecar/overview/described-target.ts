@@ -5,29 +5,29 @@ import type { VerdictLevel } from "#status/verdict.ts";
 /** Level of a target: a verdict's, or `stale` if the target does not respond. */
 export type TargetLevel = VerdictLevel | "stale";
 
-/** State of a target for its card. Times are by this machine's clock. */
+/** A target's state, for its card. Times are measured by this machine's clock. */
 export type DescribedTarget = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
-  /** Start of this state as reported by the target; undefined if it reports none. */
+  /** Time at which this state started, as reported by the target; undefined if it reports none. */
   sinceMs?: number;
   /** Whether the state started before `sinceMs`. */
   beganEarlier?: boolean | undefined;
   figures: Readonly<z.output<typeof statusFigures>>;
 }>;
 
-/** Max characters retained of a target's text: a card shows a sentence or two. */
+/** Max characters kept from a target's text: a card shows a sentence or two. */
 const shownMax = 1_000;
 
-/** Truncates a text, as a copy: a slice would keep all of a long text in memory. */
+/** Truncates a text to a copy: a slice would keep the whole original text in memory. */
 function limitText(text: string): string {
   return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
 }
 
 const shownText = z.string().transform(limitText);
 
-/** The fields of a service's status that a card shows. */
+/** The fields from a service's status that a card shows. */
 export const targetStatus = z.object({
   at: z.iso.datetime(),
   verdict: statusVerdict.pick({ level: true }),

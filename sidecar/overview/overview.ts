@@ -12,9 +12,9 @@ export type OverviewOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
-  /** Name of the port's setting, for the error when the port is taken. */
+  /** Name of the port's setting, for the error message when the port is already in use. */
   setting: string;
-  /** Accepted host names besides addresses and `localhost`. */
+  /** Host names accepted in addition to addresses and `localhost`. */
   allowedHosts: readonly string[];
 }>;
 
@@ -28,10 +28,10 @@ const requestTimeoutMs = 10_000;
 const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
 
 /**
- * Serves one page about several services, and polls them until disposed of: `GET /` as HTML, `GET /overview` as JSON. Like the status page,
- * it loads nothing from other hosts, and on loopback accepts only requests by address or by an allowed name.
+ * Serves a page that covers several services, and polls them until disposed of: `GET /` as HTML, `GET /overview` as JSON. Like the status
+ * page, it loads nothing from other hosts, and on loopback accepts only requests whose host is an address or an allowed name.
  *
- * @throws {StartupError} when the port is taken or the address is not this machine's.
+ * @throws {StartupError} when the port is already in use or the address does not belong to this machine.
  */
 export async function startOverview(
   targets: readonly Target[],

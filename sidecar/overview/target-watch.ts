@@ -21,7 +21,7 @@ export type DisplayedTarget = Omit<DescribedTarget, "sinceMs"> &
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }>;
 
 const lookEveryMs = 5_000;
-/** Limits of one poll. A response may be several times larger than any service's real one, and sixty-four may arrive at once. */
+/** Limits for one poll. The response limit is several times larger than any service's real response, and up to sixty-four responses may arrive at once. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;

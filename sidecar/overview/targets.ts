@@ -12,7 +12,7 @@ export type Target = Readonly<{
 /** Max services in one list. */
 const targetsMax = 64;
 
-/** An invalid list of targets; the message reports the line and what is expected. */
+/** An invalid list of targets; the message gives the line and the expected form. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
   readonly code = "invalid_target";
@@ -20,12 +20,12 @@ export class TargetError extends Error {
 
 const form = /^(?:(?<name>[^=\s]{1,64})=)?(?<url>https?:\/\/\S+)$/;
 
-/** Checks whether an argument is a target and not a file of targets. */
+/** Checks whether an argument is a target rather than a targets file. */
 export function isTarget(word: string): boolean {
   return form.test(word);
 }
 
-/** Lists the lines of a targets file, without empty lines and comments (`#`). */
+/** Lists the lines in a targets file, without empty lines and comments (`#`). */
 export function listTargetLines(text: string): readonly string[] {
   return text
     .split("\n")
@@ -34,7 +34,7 @@ export function listTargetLines(text: string): readonly string[] {
 }
 
 /**
- * Parses targets, each `http://host:port` or `name=http://host:port`.
+ * Parses targets of the form `http://host:port` or `name=http://host:port`.
  *
  * @throws {TargetError} for any other form, for an empty list, for more than {@link targetsMax}, and for a duplicate name.
  */

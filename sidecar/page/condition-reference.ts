@@ -8,7 +8,7 @@ import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 
-/** Prints the conditions for the docs as Markdown: each with its possible faults and the advice on the page. */
+/** Prints the conditions as Markdown for the docs, each with its possible faults and the advice that the page gives. */
 export function printConditionReference(): string {
   return [
     "# Conditions",

@@ -1,15 +1,15 @@
 import { posix } from "node:path";
 import { Marked, type RendererObject, type Tokens } from "marked";
 
-/** Directory of the runbooks in the repository; their links are relative to it. */
+/** Runbook directory in the repository; links in runbooks are relative to it. */
 const folder = "docs/runbooks";
 
 /** Names of the pages that links may point to. */
 type PageNames = Pick<ReadonlyMap<string, string>, "has">;
 
 /**
- * Renders a runbook as an HTML page in the status page's style, for a listener that serves `pages` next to it. Shows HTML in the Markdown
- * as text. Replaces a link to a document that is not served with its text and the document's path in the repository. Pure.
+ * Renders a runbook as an HTML page in the status page's style, for a listener that also serves `pages`. Shows HTML in the Markdown as
+ * text. Replaces a link to a document that is not served with the link text and the document's path in the repository. Pure.
  */
 export function renderRunbook(name: string, markdown: string, pages: PageNames): string {
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name;
@@ -71,8 +71,8 @@ function isRelative(href: string): boolean {
 }
 
 /**
- * Creates heading anchors like code forges, because the Markdown's links use them: lowercase, hyphens for spaces, no punctuation; a
- * duplicate gets a number.
+ * Creates heading anchors the way code forges do, because the links in the Markdown use them: lowercase, hyphens for spaces, no
+ * punctuation. A duplicate gets a number.
  */
 function createAnchors(): (words: string) => string {
   const used = new Map<string, number>();

@@ -16,16 +16,16 @@ import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes
 import { sampleEveryMs } from "#gateway/page/history.ts";
 import { createPageState, watchPageState } from "#gateway/page/page-state.ts";
 
-/** Response of `/startupz` before the upkeep has started. */
+/** `/startupz` response before the upkeep has started. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
-/** Sources of the page; the upkeep starts after the page is served. */
+/** Data sources for the page; the upkeep starts after the page is served. */
 export type PageDependencies = Readonly<{
   guarded: GuardedNode;
   events: EventLog;
   verdict: () => Verdict;
   upkeep: () => Upkeep | undefined;
-  /** URL of the sidecar's listener; undefined before it listens. */
+  /** URL of the sidecar's listener; undefined until the listener is up. */
   url: () => string | undefined;
   stateDirectory: string;
   clock: Clock;
@@ -39,10 +39,10 @@ function listActions(view: ControlView | undefined, canRestart: boolean): readon
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
 }
 
-/** The served page; disposing of it stops its polling. */
+/** The served page. Disposing of it stops its polling. */
 export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskCheck) => void }>;
 
-/** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the page's state. */
+/** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the state that the page shows. */
 export function startPage(settings: SidecarSettings, dependencies: PageDependencies): StartedPage {
   const { guarded, events, clock, log, upkeep, verdict } = dependencies;
   const { board, charts, health, operations, traffic } = guarded;

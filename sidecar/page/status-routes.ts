@@ -10,33 +10,33 @@ import { listSteps } from "./advice/advice.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 import { renderRunbook } from "./runbook-page.ts";
 
-/** Node identity in the status, and settings of its page. */
+/** Identity of the node in the status, and settings for the status page. */
 export type StatusOptions = Omit<NodePageOptions, "service" | "blockOldAfterMs"> &
   Readonly<{
     mode: UpkeepMode;
-    /** Times after which a constant value counts as unchanged. */
+    /** Times after which a value that has not changed is reported as unchanged. */
     stillAfterMs: Readonly<{ heights: number; pruning: number }>;
   }>;
 
-/** Sources of the status, all from memory; nothing queries the node. */
+/** Data sources for the status, all in memory; none queries the node. */
 export type StatusSources = Omit<NodePageSources, "advise"> &
   Readonly<{
     charts: Charts;
-    /** The commands of this deployment. */
+    /** The commands for this deployment. */
     deployment: () => Deployment;
     /** The runbooks that this listener serves, by file name. */
     runbooks: Pick<ReadonlyMap<string, string>, "has">;
-    /** Replaces the specification's file and tool names in texts with the node's own. */
+    /** Replaces the specification's file and tool names in texts with the node's own names. */
     giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Whether the configuration is correct, for `/startupz`. */
     configured: () => ReadinessCheck;
-    /** Changes that the sidecar plans or would make; undefined before its first check. */
+    /** Changes that the sidecar plans or would make; undefined before the sidecar's first check. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
     /** Actions that the page currently offers; undefined without a control token. */
     actions: () => readonly PageAction[] | undefined;
   }>;
 
-/** Operator action on the page; each is a route under `/control`. */
+/** An operator action on the page; each is a route under `/control`. */
 export type PageAction = "resume" | "adopt" | "restart";
 
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is correct). */
@@ -60,7 +60,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
     return {
       steps: listSteps(cause, commands),
       ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
-      // The page shows its plan.
+      // The page shows the plan itself.
       ...(cause.type === "Adopted" ? { message: "Gatehouse has changed nothing yet." } : {}),
     };
   };
@@ -81,7 +81,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
   };
 }
 
-/** Adds `GET /`, the status as an HTML page that updates itself from `/status`, and the runbooks that it links to. */
+/** Adds `GET /`, an HTML status page that updates itself from `/status`, and the runbooks that it links to. */
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
   addAssets(app, "status/page/assets");
   for (const [name, text] of runbooks) {

@@ -2,7 +2,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import { isSameCommit } from "#node/versions.ts";
 import type { Fork } from "./release-list.ts";
 
-/** Forks by source, and the known facts about the node and the time. */
+/** Forks by source, and what is known about the node and the time. */
 export type ForkSituation = Readonly<{
   /** Schedule next to the node's programs; undefined if unreadable. */
   own: readonly Fork[] | undefined;
@@ -10,7 +10,7 @@ export type ForkSituation = Readonly<{
   published: readonly Fork[];
   /** Commit of the running programs. */
   commit: string | undefined;
-  /** Wall time of the start of epoch 0, and the epoch length; undefined if the former is unknown. */
+  /** Wall-clock time at which epoch 0 started, and the epoch length; undefined if that time is unknown. */
   epochs: Readonly<{ startMs: number; lengthMs: number }> | undefined;
   nowMs: number;
 }>;
@@ -18,7 +18,7 @@ export type ForkSituation = Readonly<{
 const type = "VersionSupported";
 const dayMs = 86_400_000;
 
-/** Judges whether the programs support the listed forks, both active and upcoming. Pure. */
+/** Determines whether the programs support the listed forks, both active and upcoming. Pure. */
 export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number): ConditionReport<typeof type> {
   const { own, published, epochs, nowMs } = situation;
   const names = new Set(published.map(({ name }) => name));
@@ -58,7 +58,10 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
     : { type, status: "True", reason: "Supported", message: upgrade };
 }
 
-/** Finds the newest spec that the programs support: that of the fork that lists their commit, else the last of the schedule next to them. */
+/**
+ * Returns the newest spec that the programs support: that of the fork that lists their commit, or else of the last fork in the schedule
+ * next to the programs.
+ */
 function findSpec(all: readonly Fork[], { own, commit }: ForkSituation): number | undefined {
   const named = all.filter(
     (fork) => commit !== undefined && fork.commit !== undefined && isSameCommit(fork.commit, commit),

@@ -3,7 +3,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import type { Release } from "./release-list.ts";
 
-/** State of the node to compare with a release list. */
+/** The node's state, for comparison with a release list. */
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;
@@ -17,7 +17,7 @@ type Needed = Release & Readonly<{ minVersionAt: number }>;
 
 const type = "VersionSupported";
 
-/** Judges whether the running version is new enough for the chain, now and at upcoming heights. Pure. */
+/** Determines whether the running version is new enough for the chain, now and at upcoming heights. Pure. */
 export function judgeVersion(
   list: readonly Release[],
   node: RunningNode,
@@ -32,7 +32,7 @@ export function judgeVersion(
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
     .filter((row) => !isAtLeast(version, row.version))
     .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
-  // The last height reached is the one that applies.
+  // The last height that has been reached applies.
   const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
   const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
   if (passed !== undefined) return { type, status: "False", reason: "Outdated", message: explainPassed(passed, node) };
@@ -46,7 +46,7 @@ export function judgeVersion(
   }
   const leftSeconds = computeSecondsUntil(coming, node);
   const message = explainComing(coming, node, leftSeconds);
-  // Without a rate, any height would count as soon.
+  // Without a rate, any height would count as imminent.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
   return leftSeconds <= warnBeforeSeconds
     ? { type, status: "False", reason: "OutdatedSoon", message }

@@ -3,7 +3,7 @@ import type { FileReading } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { nodeVersionText, type ReleaseCommits } from "#node/versions.ts";
 
-/** Prefix of the commit that programs were built from. */
+/** Prefix of the commit from which programs were built. */
 const commit = z.string().regex(/^[0-9a-f]{7,40}$/, "expected the first 7 to 40 hexadecimal digits of a commit");
 
 const release = z.strictObject({
@@ -15,7 +15,7 @@ const release = z.strictObject({
   note: z.string().max(500).optional(),
 });
 
-/** A fork of the chain: the rules version that starts at an epoch, and the commit of the first programs that support it. */
+/** A fork of the chain: the version of the rules that takes effect at an epoch, and the commit of the first programs that support it. */
 const fork = z.strictObject({ version: z.int().min(0), epoch: z.int().min(0), commit: commit.optional() });
 
 const listMax = 1_000;
@@ -26,18 +26,18 @@ const forks = z
     error: "expected a list of releases, [{version, minVersionAt, commit}], or the forks of a VERSION file",
   });
 
-/** A release of the node in the operator's list, with the height from which it is required. */
+/** A node release in the operator's list, with the height at which it becomes mandatory. */
 export type Release = Readonly<z.output<typeof release>>;
 
-/** A row of a fork schedule, in the format of `VERSION` files and of the lists that a network publishes. */
+/** A row in a fork schedule, in the format of `VERSION` files and of the lists that networks publish. */
 export type Fork = Readonly<z.output<typeof fork>> & Readonly<{ name: string }>;
 
-/** Releases or forks that an operator lists. */
+/** Releases or forks listed by an operator. */
 export type ReleaseList = Readonly<{ releases: readonly Release[]; forks: readonly Fork[] }>;
 
 export const emptyList: ReleaseList = { releases: [], forks: [] };
 
-/** Reads a list of releases or a fork schedule, detected by format. */
+/** Reads a release list or a fork schedule, distinguished by format. */
 export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   const isSchedule = typeof content === "object" && content !== null && !Array.isArray(content);
   const parsed = isSchedule ? forks.safeParse(content) : releases.safeParse(content);
@@ -48,7 +48,7 @@ export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   return { ok: true, value: { ...emptyList, forks: named } };
 }
 
-/** Returns the releases' commits in a list. */
+/** Returns the commits of the releases in a list. */
 export function listCommits({ releases: rows }: ReleaseList): ReleaseCommits {
   return Object.fromEntries(rows.flatMap(({ commit: digits, version }) => (digits ? [[digits, version]] : [])));
 }

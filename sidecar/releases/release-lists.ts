@@ -11,18 +11,18 @@ import type { SidecarSettings } from "../settings.ts";
 import { emptyList, listCommits, readReleaseList, type Fork, type Release, type ReleaseList } from "./release-list.ts";
 import { fetchReleaseList, readStoredList } from "./release-url.ts";
 
-/** Family of a node, and directory of its programs. */
+/** A node's family, and the directory that contains its programs. */
 export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 
 export type ReleaseListsDependencies = Readonly<{
-  /** Directory that stores a fetched list. */
+  /** Directory in which a fetched list is stored. */
   stateDirectory: string;
   files: FilesLoaded;
   clock: Pick<Clock, "monotonicMs">;
   log: Logger;
 }>;
 
-/** Current content of the lists; `own` is the schedule next to the programs, `isNamed` whether the settings configure another list. */
+/** Current content of the lists. `own` is the schedule next to the programs; `isNamed` is whether the settings configure another list. */
 export type ListedReleases = Readonly<{
   releases: readonly Release[];
   published: readonly Fork[];
@@ -30,20 +30,20 @@ export type ListedReleases = Readonly<{
   isNamed: boolean;
 }>;
 
-/** Lists of a node's releases and forks. */
+/** Release and fork lists for a node. */
 export type ReleaseLists = AsyncDisposable &
   Readonly<{ read: (place: ProgramsLocation) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
 
-/** Interval between reads of unwatched sources: the schedule next to the programs, and a list at a URL. */
+/** Interval for rereading sources that are not watched: the schedule next to the programs, and a list at a URL. */
 const ownAgainMs = 60_000;
 const urlAgainMs = 3_600_000;
 const urlRetryMs = 300_000;
 const ownBytesMax = 1_048_576;
 
 /**
- * Opens the lists in the settings.
+ * Opens the lists configured in the settings.
  *
- * @throws {StartupError} when the file is unusable at the start.
+ * @throws {StartupError} when the file is unusable at startup.
  */
 export function openReleaseLists(
   { releasesPath: path, releasesUrl: url }: Pick<SidecarSettings["upgrade"], "releasesPath" | "releasesUrl">,

@@ -7,7 +7,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readReleaseList, type ReleaseList } from "./release-list.ts";
 
-/** Limits of a fetched list. */
+/** Limits for fetching a list. */
 const timeoutMs = 10_000;
 const bytesMax = 1_048_576;
 

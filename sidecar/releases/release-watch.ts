@@ -23,13 +23,13 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
     log: Logger;
   }>;
 
-/** Interval between queries for the rate, which changes slowly; and the delay after a query without a response. */
+/** Interval between queries for the block rate, which changes slowly. Also the delay after a query that got no response. */
 const rateAgainMs = 600_000;
 const noRateAgainMs = 30_000;
 const rateTimeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
 
-/** Number of blocks used to measure the rate. */
+/** Number of blocks over which the rate is measured. */
 const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
@@ -43,10 +43,10 @@ const watchedLook: WatchedCheck = {
 export type ReleaseWatch = AsyncDisposable & Readonly<{ commits: () => ReleaseCommits }>;
 
 /**
- * Compares the running version with the configured lists and the forks next to the programs at intervals, and rereads a list when its file
- * changes. Disposing of it stops the watch.
+ * Periodically compares the running version with the configured lists and with the forks next to the programs. Rereads a list when its file
+ * changes. Disposing of the watch stops it.
  *
- * @throws {StartupError} when the list is unusable at the start.
+ * @throws {StartupError} when the list is unusable at startup.
  */
 export function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
@@ -99,7 +99,7 @@ export function watchReleases(
   };
 }
 
-/** Finds when epochs start: from the setting, else from the family's default for the chain. */
+/** Determines when epochs start, from the setting or else from the family's default for the chain. */
 function findEpochs(
   { family: { epochs } }: Pick<NodeLayout, "family">,
   { chainId }: Pick<SidecarSettings["node"], "chainId">,
@@ -109,7 +109,7 @@ function findEpochs(
   return epochs === undefined || startMs === undefined ? undefined : { startMs, lengthMs: epochs.lengthMs };
 }
 
-/** Picks the most important report: False first, then Unknown. */
+/** Picks the most severe report: False first, then Unknown. */
 function pickWorst(
   reports: readonly ConditionReport<"VersionSupported">[],
 ): ConditionReport<"VersionSupported"> | undefined {
@@ -119,7 +119,7 @@ function pickWorst(
   return worst.find((report) => report !== undefined) ?? reports.at(-1);
 }
 
-/** Computes the seconds per block of a node's chain, from the times of its head and of an earlier block; returns undefined if the node does not respond. */
+/** Computes the seconds per block on a node's chain from the timestamps of the head and an earlier block; returns undefined if the node does not respond. */
 async function readSecondsPerBlock(
   height: number,
   call: CallJsonRpc,

@@ -71,7 +71,7 @@ export async function downloadArchive(
   }
 }
 
-/** Counts the archive's bytes on disk. */
+/** Returns the size, in bytes, of the part of the archive on disk. */
 export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {
   return stat(archive).then(
     ({ size }) => size,
@@ -104,7 +104,7 @@ async function rememberOrigin(place: RestoreLocation, url: string, response: Res
   await replaceFile(place.origin, JSON.stringify({ url, etag: strong }), { mode: 0o600 });
 }
 
-/** Reads the byte offset of the response: the requested one, or 0 if the server sends the whole archive. */
+/** Reads the byte offset at which the response starts: the requested offset, or 0 if the server sends the whole archive. */
 function readRangeStart(response: Response, expectedBytes: number, url: string): number {
   if (response.status === 200) return 0;
   const begin = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];

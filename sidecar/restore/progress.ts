@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 /** Progress of a long transfer, in bytes. */
 export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;
 
-/** Creates a progress that logs a line at most every `everyMs`. `totalBytes` is undefined if unknown. */
+/** Creates a progress tracker that logs at most one line per `everyMs`. `totalBytes` is undefined if unknown. */
 export function createProgress(
   {
     phase,

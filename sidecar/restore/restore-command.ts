@@ -34,7 +34,7 @@ import {
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
-/** Sources of the settings. `json`: prints one JSON document, and the log to standard error. */
+/** Sources for the settings. With `json`, prints one JSON document, and writes the log to standard error. */
 export type RestoreOptions = Readonly<{
   env: Environment;
   settingsFile: string | undefined;
@@ -42,8 +42,8 @@ export type RestoreOptions = Readonly<{
 }>;
 
 /**
- * Runs one restore to completion. Returns the exit status: 0 when the data directory contains data (restored now, before, or never empty),
- * 1 when the restore failed; another run resumes it.
+ * Runs one restore to completion. Returns the exit status: 0 when the data directory contains data (restored now, restored before, or never
+ * empty); 1 when the restore failed, in which case another run resumes it.
  */
 export async function runRestoreCommand(
   sources: RestoreOptions,
@@ -68,15 +68,15 @@ export async function runRestoreCommand(
 
 type RestoreDependencies = DownloadDependencies & Readonly<{ audit: AuditLog }>;
 
-/** Outcome: done now, done by an earlier run, or not needed because data exists. */
+/** Outcome: restored in this run, restored by an earlier run, or not needed because data exists. */
 type RestoreOutcome = "restored" | "restored-before" | "not-empty";
 
 /**
  * Restores chain data before a node's first start: download (resumable), hash, unpack next to the data directory, fsync everything, one
- * rename, marker. A kill at any time leaves the old state or one that the next run resumes; a data directory that is not empty is never
- * touched.
+ * rename, marker. A kill at any point leaves either the old state or a state that the next run resumes. A data directory that is not empty
+ * is never touched.
  *
- * @throws {RestoreError} when it can't be done, with what to do.
+ * @throws {RestoreError} with instructions when the restore is not possible.
  */
 async function restore(settings: RestoreSettings, dependencies: RestoreDependencies): Promise<RestoreOutcome> {
   const { log, audit } = dependencies;
@@ -131,7 +131,7 @@ function auditRestore(
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
-/** Keeps the existing data. A run that was killed between the rename and the marker has left its archive; data from another source has none. */
+/** Keeps the existing data. If a run was killed between the rename and the marker, its archive still exists; data from another source has no archive. */
 async function keepData(
   place: RestoreLocation,
   sha256: string | undefined,
@@ -175,7 +175,7 @@ async function downloadWithRetries(
   }
 }
 
-/** Rejects a disk with less free space than the archive size, before hours of unpacking: the tree is at least as large as the archive. */
+/** Rejects a disk whose free space is smaller than the archive, before hours of unpacking: the unpacked tree is at least as large as the archive. */
 async function refuseFullDisk(place: RestoreLocation): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);

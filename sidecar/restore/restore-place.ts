@@ -7,25 +7,25 @@ import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
 /**
- * Paths of a restore: next to the data directory, on the same disk, so that one rename turns the unpacked tree into the data directory and
- * the node never sees a partial one.
+ * Paths used by a restore. They are next to the data directory, on the same disk, so that a single rename turns the unpacked tree into the
+ * data directory and the node never sees a partial one.
  */
 export type RestoreLocation = Readonly<{
   dataPath: string;
-  /** Directory that the snapshot fills: the data directory, or the subdirectory that is the archive's only top-level directory. */
+  /** Directory that the snapshot fills: the data directory, or the subdirectory of it that is the archive's only top-level directory. */
   target: string;
   part?: string | undefined;
   /** The downloaded part of the archive. */
   archive: string;
-  /** Source of the download, so that a partial archive is never resumed from another source. */
+  /** Source of the download. A partial archive is never resumed from another source. */
   origin: string;
-  /** Tree being unpacked. */
+  /** The tree that is being unpacked. */
   tree: string;
-  /** Written last: checksum and time of the restore. */
+  /** Written last; contains the checksum and time of the restore. */
   marker: string;
 }>;
 
-/** Locates the paths of a restore into a data directory. */
+/** Determines the paths for a restore into a data directory. */
 export function locateRestore(dataPath: string, part?: string): RestoreLocation {
   const root = resolve(dataPath);
   const directory = join(dirname(root), ".gatehouse-restore");
@@ -49,10 +49,10 @@ export async function readMarker({ marker }: RestoreLocation): Promise<z.output<
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Max size of a JSON file, in bytes: a marker has a checksum and a time. */
+/** Max size of a JSON file, in bytes; a marker contains only a checksum and a time. */
 const jsonBytes = 65_536;
 
-/** Reads a JSON file's value; returns undefined if it is absent or incomplete. */
+/** Reads the value in a JSON file; returns undefined if the file is absent or incomplete. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     const { bytes } = await readRegularFile(path, jsonBytes);
@@ -75,7 +75,7 @@ export async function clearTree({ tree }: Pick<RestoreLocation, "tree">): Promis
 
 /**
  * Renames the unpacked tree to the data directory, and waits until the rename is on disk: the marker must not survive a lost rename.
- * Returns the directory that the existing data was moved to.
+ * Returns the directory to which the existing data was moved.
  */
 export async function takeTree({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
@@ -89,10 +89,10 @@ export async function takeTree({ tree, target, part }: RestoreLocation): Promise
 }
 
 /**
- * Rejects a restore into a part of the data that would fail, before hours of download: genesis must have created the rest, replacing
- * existing data must be explicit, and no process may have the data open.
+ * Rejects a restore into a part of the data if it would fail, before hours of download. Genesis must have created the rest, replacing
+ * existing data must be requested explicitly, and no process may have the data open.
  *
- * @throws {RestoreError} with what to do.
+ * @throws {RestoreError} with instructions.
  */
 export async function requireReplaceable(
   { dataPath, target, part }: RestoreLocation,
@@ -119,7 +119,7 @@ async function listNames(path: string): Promise<readonly string[]> {
   return readdir(path).catch(() => []);
 }
 
-/** Finds a process with an open file in a directory, as far as processes are visible (Linux, same user). */
+/** Finds a process that has a file open in a directory, among the processes visible to this one (Linux, same user). */
 async function findUser(directory: string): Promise<string | undefined> {
   const real = await realpath(directory);
   for (const pid of (await listNames("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -138,7 +138,7 @@ export async function finish(place: RestoreLocation, sha256: string): Promise<vo
   await rm(place.origin, { force: true });
 }
 
-/** A failed restore; `message` reports what was found, where, and what to do. */
+/** A failed restore; `message` reports what was found, where, and what to do about it. */
 export class RestoreError extends Error {
   override readonly name = "RestoreError";
   readonly code = "restore_failed";

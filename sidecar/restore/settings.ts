@@ -4,7 +4,7 @@ import { nodeFamilies } from "#node/families.ts";
 import { bytes, filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 
-/** The settings of a restore of chain data. */
+/** The settings for restoring chain data. */
 export const restoreSettings = defineSettings(
   "restore",
   [],

@@ -8,16 +8,16 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestoreLocation } from "./restore-place.ts";
 import type { RestoreSettings } from "./settings.ts";
 
-/** Limits of an archive, and interval between progress reports. */
+/** Limits for an archive, and the interval between progress reports. */
 type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
   Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
 
-/** Entry types allowed in an archive of chain data. */
+/** Entry types allowed in a chain data archive. */
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
 /**
- * Unpacks a verified archive into the tree. Accepts only plain files and directories inside the tree: a link or a path outside it aborts
- * the restore. The files belong to the unpacking user.
+ * Unpacks a verified archive into the tree. Accepts only plain files and directories inside the tree; a link, or a path outside the tree,
+ * aborts the restore. The files are owned by the user that unpacks them.
  *
  * @throws {RestoreError} when the file is not an archive, is larger than allowed, or contains a forbidden entry.
  */
@@ -31,7 +31,7 @@ export async function unpackArchive(
     { log },
   );
   const refusing = new AbortController();
-  // Imported only here: loading it would slow every start of a sidecar, and few ever unpack.
+  // Imported only here because loading it would slow down every sidecar start, and few sidecars ever unpack an archive.
   const { extract } = await import("tar");
   const unpacking = extract({
     cwd: place.tree,
@@ -48,7 +48,7 @@ export async function unpackArchive(
   unpacking.once("eof", () => {
     isOver = true;
   });
-  // The parser buffers the data after an archive's end, possibly gigabytes of zeros, and copies all of it on each chunk.
+  // The parser buffers any data after the end of an archive, possibly gigabytes of zeros, and copies all of it on each chunk.
   const untilEnd = new Transform({
     transform: (chunk, _encoding, done) => done(null, isOver ? undefined : chunk),
   });
@@ -94,7 +94,7 @@ function checkEntry(
   return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
 }
 
-/** Creates the stream that decompresses an archive, detected by its first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
+/** Creates the stream that decompresses an archive. The format is detected from the first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */
 async function createDecompressor(path: string): Promise<Transform> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

@@ -14,7 +14,7 @@ const stopTimeoutSeconds = (seconds: number) =>
 
 const name = z.string().min(1).meta({ expected: "a name" });
 
-/** The `ops` driver: a binary deployment (specification, "Node command line"). */
+/** The `ops` driver, for a binary deployment (specification, "Node command line"). */
 export const opsSection = section({
   directory: filePath
     .optional()
@@ -32,7 +32,7 @@ export const opsSection = section({
   ),
 });
 
-/** Default command of the `compose` driver. */
+/** Default command for the `compose` driver. */
 export const composeRestart = ["docker", "compose", "restart"] as const;
 
 /** The `compose` driver. */
@@ -58,7 +58,7 @@ export const composeSection = section({
   directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
 });
 
-/** The `docker` driver: Engine API. */
+/** The `docker` driver, which uses the Engine API. */
 export const dockerSection = section({
   engine: z
     .string()
@@ -70,7 +70,7 @@ export const dockerSection = section({
   stopTimeoutSeconds: stopTimeoutSeconds(300).describe("Seconds that the node has to stop before it is killed"),
 });
 
-/** The `kubernetes` driver: API server, with the pod's own service account. */
+/** The `kubernetes` driver, which uses the API server with the pod's own service account. */
 export const kubernetesSection = section({
   apiUrl: httpUrl.default("https://kubernetes.default.svc").describe("Kubernetes API server"),
   namespace: name.optional().describe("Pod namespace; default: the service account's"),

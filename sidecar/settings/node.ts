@@ -62,7 +62,7 @@ export const nodeSection = section({
   chainId: chainId.default(1672).describe("Chain ID that the node must report"),
 });
 
-/** The Pushgateway that the node pushes to, as reachable from the sidecar, which checks whether metrics arrive. */
+/** The Pushgateway that the node pushes to, at an address that the sidecar can reach. The sidecar checks whether metrics arrive. */
 export const pushgatewaySection = section({
   url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: no check"),
   staleAfterMs: milliseconds

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** Upgrades of the node, restores of its data, and the release list. */
+/** Node upgrades, data restores, and the release list. */
 export const upgradeSection = section({
   snapshot: z
     .enum(["auto", "reflink", "copy", "rsync"])

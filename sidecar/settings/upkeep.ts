@@ -67,7 +67,7 @@ export const upkeepSection = section({
     .meta({ expected: "refuse or rewrite" }),
 });
 
-/** The desired `chain.monitor_config`. An unset setting leaves the file's value, under any naming. */
+/** The desired `chain.monitor_config`. An unset setting leaves the file's value unchanged, under whichever naming it has. */
 export const monitorSection = section({
   enabled: yesOrNo.default(true).describe("Whether the node pushes metrics"),
   jobName: z
@@ -90,7 +90,7 @@ export const monitorSection = section({
   pushIntervalSeconds: seconds.optional().describe("Push interval in seconds; default: from the file, else 10"),
 });
 
-/** The desired pruning. */
+/** The desired pruning state. */
 export const pruneSection = section({
   enabled: yesOrNo
     .default(true)
@@ -138,7 +138,7 @@ export const nodeCliSection = section({
   outputLimitBytes: bytes.default(65_536).describe("Max output of the tool before it is killed"),
 });
 
-/** Restarts of the node: how, when and how often. */
+/** Node restarts: how, when and how often. */
 export const restartSection = section({
   driver: z
     .enum(["ops", "compose", "docker", "kubernetes", "none"])

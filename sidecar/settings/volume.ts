@@ -2,7 +2,7 @@ import { z } from "zod";
 import { milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
 
-/** Growth of the node's volume on Kubernetes, through its claim; without a claim the volume does not grow. */
+/** Growth of the node's volume on Kubernetes, through its claim. Without a claim, the volume does not grow. */
 export const volumeSection = section({
   claim: z
     .string()

@@ -4,7 +4,7 @@ import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts
 import { pharosCli, pharosForks, pharosLauncher, pharosOps, pharosProcess } from "./fake-pharos-programs.ts";
 import type { NodeProfile } from "./node-profile.ts";
 
-/** Paths of a fake node's files, by profile. */
+/** Paths of a fake node's files, which depend on the profile. */
 export type FakeLocations = Readonly<{
   workspace: string;
   profile: NodeProfile;
@@ -14,7 +14,7 @@ export type FakeLocations = Readonly<{
   programs: Readonly<{ ops: string; tool: string; node: string }>;
 }>;
 
-/** Locates the files of a fake node. */
+/** Determines the paths of a fake node's files. */
 export function locateFakeNode(workspace: string, profile: NodeProfile): FakeLocations {
   const binDirectory = join(workspace, "bin");
   const [opsDirectory, config, tool, node] =
@@ -25,7 +25,7 @@ export function locateFakeNode(workspace: string, profile: NodeProfile): FakeLoc
   return { workspace, profile, binDirectory, opsDirectory, configPath: join(opsDirectory, config), programs };
 }
 
-/** Writes the workspace of a fake node: its configuration, programs and keys. `host` is the directory that simulates its machine. */
+/** Writes a fake node's workspace: its configuration, programs and keys. `host` is the directory that simulates the node's machine. */
 export async function writeWorkspace(
   { workspace, profile, binDirectory, configPath }: FakeLocations,
   { config, port, host }: Readonly<{ config: string; port: number; host: string }>,
@@ -46,7 +46,7 @@ export async function writeWorkspace(
     await writeFile(join(workspace, "keys", name), `${name} of ${workspace}\n`);
 }
 
-/** Writes a node's programs into the directory of a node or of a release; `first` are the node's own arguments, which precede all others. */
+/** Writes a node's programs into the directory of a node or a release; `first` contains the node's own arguments, which precede all others. */
 export async function writePrograms(
   directory: string,
   profile: NodeProfile,
@@ -66,7 +66,7 @@ export async function writePrograms(
   await write("node_cli", rewrite(nodeCliProgram({ profile })), "/bin/sh");
 }
 
-/** Writes a program with its interpreter. */
+/** Writes an executable script with its interpreter. */
 export async function writeScript(path: string, body: string, interpreter = process.execPath): Promise<void> {
   // The kernel treats everything after the first space as one argument.
   const start = interpreter.includes(" ") ? `/usr/bin/env -S "${interpreter}"` : interpreter;
@@ -74,12 +74,12 @@ export async function writeScript(path: string, body: string, interpreter = proc
   await chmod(path, 0o755);
 }
 
-/** Finds the running processes of the public family's nodes whose command lines contain all of these words, regardless of what started them. */
+/** Finds the running processes of public-family nodes whose command lines contain all of these words, regardless of what started them. */
 export async function findPharosProcesses(...words: readonly string[]): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(
     pids.map(async (pid) => {
-      // A process that has exited meanwhile, or is a zombie, has no command line.
+      // A process that has since exited, or is a zombie, has no command line.
       const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
       return [pharosProcess, ...words].every((word) => line.includes(word)) ? [Number(pid)] : [];
     }),

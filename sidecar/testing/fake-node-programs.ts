@@ -1,20 +1,20 @@
 import { pharosManners } from "./fake-pharos-programs.ts";
 import type { NodeProfile } from "./node-profile.ts";
 
-/** Options of a fake node's programs. The programs find their port in the workspace, so that a release can be deployed to several nodes. */
+/** Options for a fake node's programs. The programs read their port from the workspace, so that a release can be deployed to several nodes. */
 export type FakePrograms = Readonly<{ profile: NodeProfile }>;
 
-/** A chain fast enough that the many blocks needed for a verification or a rate take a second or two. */
+/** A chain so fast that the many blocks needed for a verification or a rate take only a second or two. */
 export const blockTimeMs = 25;
 
 /** Time before a strict node opens its port, and before it reports its protocol version. */
 const strictOpensAfterMs = 400;
 const strictReportsAfterMs = 700;
 
-/** Max calls in a batch on the public family's node. */
+/** Max calls per batch on a public-family node. */
 const pharosBatchMax = 20;
 
-/** Results by method, in the program below. */
+/** Results by method, for the program below. */
 const answers = `const answers = {
   eth_blockNumber: () => "0x" + (frozen ? 5 : advance()).toString(16),
   eth_getBlockByNumber: ([asked]) => {
@@ -32,7 +32,7 @@ const answers = `const answers = {
 };
 `;
 
-/** The node: JSON-RPC with an automatically rising height. It reads node.conf at its start only. */
+/** The node: JSON-RPC with an automatically rising height. It reads node.conf only at startup. */
 export const nodeProgram = ({ profile }: FakePrograms) => `
 const { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } = require("node:fs");
 const { createServer } = require("node:http");
@@ -40,7 +40,7 @@ const strict = ${profile === "strict"};
 const pharos = ${profile === "pharos"};
 const beganMs = performance.now();
 const config = readFileSync(pharos ? process.argv[process.argv.indexOf("-c") + 1] : "node.conf", "utf8");
-// In a container, as in an image of the public family, it listens on the port in its configuration.
+// In a container, as in the public family's image, the node listens on the port in its configuration.
 const isAlone = !existsSync("../port");
 const port = Number(isAlone ? /"http_port": *"(\\d+)"/.exec(config)[1] : readFileSync("../port", "utf8"));
 const version = readFileSync("../version", "utf8");
@@ -59,7 +59,7 @@ const advance = () => {
 const ofPharos = () => ({ binaryVersion: commit, protocolVersion: "0x1", currentSpecVersion: "0x1", currentStableBlock: answers.eth_blockNumber(), higherSpecVersions: [] });
 const protocolVersion = () => (pharos ? ofPharos() : strict && performance.now() - beganMs < ${strictReportsAfterMs} ? undefined : { binaryVersion: version });
 ${answers}const server = createServer(async (request, response) => {
-  // It has no WebSocket.
+  // The node has no WebSocket.
   if (request.method !== "POST") return response.writeHead(404).end();
   let body = "";
   for await (const chunk of request) body += chunk;
@@ -78,7 +78,7 @@ const answerCall = ({ method, id, params = [] }) => {
   if (result !== undefined) return { jsonrpc: "2.0", id, result };
   return { jsonrpc: "2.0", id, error: { code: answers[method] === undefined ? -32601 : -32000, message: "not available" } };
 };
-// Atomic: tests read the file while it is written.
+// Atomic, because tests read the file while it is being written.
 const show = () => {
   writeFileSync("../running.new", config);
   renameSync("../running.new", "../running.conf");
@@ -91,8 +91,8 @@ ${profile === "pharos" ? pharosManners(blockTimeMs) : ""}
 `;
 
 /**
- * The start and stop of the node. A strict node's start does not wait until the node responds, and both exit with 0 even when they did
- * nothing; only standard error reports the failure.
+ * The node's start and stop commands. A strict node's start command does not wait until the node responds, and both commands exit with 0
+ * even if they did nothing; only standard error reports the failure.
  */
 export const opsProgram = ({ profile }: FakePrograms) => `
 const { spawn } = require("node:child_process");
@@ -102,7 +102,7 @@ const strict = ${profile === "strict"};
 const port = Number(readFileSync("../port", "utf8"));
 const [verb] = process.argv.slice(2);
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// Avoids fetch, whose own start costs as much as the rest of this program.
+// Avoids fetch, because loading it costs as much as the rest of this program.
 const answers = () => new Promise((resolve) => {
   const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
   socket.on("connect", () => socket.destroy());
@@ -130,8 +130,8 @@ const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } 
 `;
 
 /**
- * The command-line tool, a shell script: it runs at each check, and Node's start would dominate its cost. A strict one does not support
- * `--version`, queries the running node, and prints two of PruneInfo's five fields.
+ * The command-line tool. It is a shell script because it runs at every check, and Node's startup would dominate its cost. A strict tool
+ * does not support `--version`, queries the running node, and prints two of PruneInfo's five fields.
  */
 export const nodeCliProgram = ({ profile }: FakePrograms) => `
 strict=${profile === "strict" ? "yes" : "no"}

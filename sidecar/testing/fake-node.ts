@@ -9,13 +9,13 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { findPharosProcesses, locateFakeNode, writePrograms, writeWorkspace } from "./fake-node-files.ts";
 import { testProfile, type NodeProfile } from "./node-profile.ts";
 
-/** A node's workspace with real executables, small enough for a test: its height rises automatically and survives restarts. */
+/** A node's workspace with real executables, small enough for a test. The node's height rises automatically and survives restarts. */
 export type FakeNode = AsyncDisposable &
   Readonly<{
     workspace: string;
     binDirectory: string;
     configPath: string;
-    /** Paths of its `ops`, its command-line tool, and its node program. */
+    /** Paths of the node's `ops`, command-line tool and node program. */
     programs: Readonly<{ ops: string; tool: string; node: string }>;
     httpUrl: string;
     /** Reads node.conf. */
@@ -26,24 +26,27 @@ export type FakeNode = AsyncDisposable &
     running: () => Promise<string>;
     /** Freezes the running node's height until its next start. */
     stall: () => Promise<void>;
-    /** Delays the port of the next starts by this time, as a log replay does. */
+    /** On the next starts, delays opening the port by this time, as a log replay does. */
     opensAfter: (ms: number) => Promise<void>;
     starts: () => Promise<number>;
     /** Starts the node with its own `ops`, and waits until it responds. */
     start: () => Promise<void>;
     /** Stops the node with its own `ops`. */
     stop: () => Promise<void>;
-    /** Creates a release next to the node, for `gatehouse upgrade`; returns its directory. A corrupting release damages the data at its start and exits. */
+    /**
+     * Creates a release next to the node, for `gatehouse upgrade`; returns the release's directory. A corrupting release damages the data
+     * at startup and exits.
+     */
     release: (version: string, kind: "good" | "corrupting") => Promise<string>;
-    /** Returns the version that the running or next node reports. */
+    /** Returns the version that the running node reports, or the next one will report. */
     version: () => Promise<string>;
     /** Kills the node with SIGKILL. */
     kill: () => Promise<void>;
-    /** Installs another version's programs; a running node keeps its own until its next start. */
+    /** Installs another version's programs. A running node keeps using its own until it is restarted. */
     install: (version: string) => Promise<void>;
   }>;
 
-/** A configuration with drift: another version's keys, and a comment that must be preserved. */
+/** A configuration that has drifted: another version's keys, and a comment that must be preserved. */
 export const driftedConfig = `{
   // the operator's own words
   "chain": {
@@ -60,19 +63,22 @@ export const driftedConfig = `{
 }
 `;
 
-/** Builds the drifted configuration with a port that nothing listens on: while something listens on a port in node.conf, data is not reported as corrupt. */
+/** Builds the drifted configuration with an unused port: if anything listens on a port in node.conf, data is not reported as corrupt. */
 export async function buildFreePortConfig(): Promise<string> {
   const [port = 0] = await findFreePorts(1);
   return driftedConfig.replace("18100", String(port));
 }
 
-/** Options of a fake node: its profile, by default that of this test run, and the directory that simulates its machine, by default its own workspace. */
+/**
+ * Options for a fake node: its profile, which defaults to that of this test run, and the directory that simulates its machine, which
+ * defaults to the node's own workspace.
+ */
 export type FakeNodeOptions = Readonly<{ profile?: NodeProfile; host?: string }>;
 
 /**
- * Creates a workspace in the layout of v0.11 and later, of a node of v0.16.2. A node whose configuration contains the word `crash` does not
- * start; one with the word `frozen` responds, but its height does not rise. A node whose `data/chain` contains `ruined` exits at its start;
- * one with `data/forked` has different blocks than before.
+ * Creates a workspace for a v0.16.2 node, in the layout of v0.11 and later. If the configuration contains the word `crash`, the node does
+ * not start; with the word `frozen`, it responds but its height does not rise. If `data/chain` contains `ruined`, the node exits at
+ * startup; if `data/forked` exists, it has different blocks than before.
  */
 export async function createFakeNode(config = driftedConfig, options: FakeNodeOptions = {}): Promise<FakeNode> {
   const { profile = testProfile } = options;
@@ -138,7 +144,7 @@ export async function createFakeNode(config = driftedConfig, options: FakeNodeOp
   };
 }
 
-/** Runs `ops` and discards its output, since a node may keep the output open. */
+/** Runs `ops` and discards its output, because a node may keep the output open. */
 async function runOps(directory: string, words: readonly string[]): Promise<void> {
   const child = spawn(join(directory, "ops"), words, { cwd: directory, stdio: "ignore" });
   const [status] = (await once(child, "exit")) as [number | null];
@@ -172,7 +178,7 @@ function endProcess(pid: number): void {
   }
 }
 
-/** Replaces node.conf with a drifted one atomically, so that only the upkeep can cause a torn file. */
+/** Replaces node.conf atomically with a drifted one, so that only the upkeep can cause a torn file. */
 export async function replaceByDrifted({ configPath }: Pick<FakeNode, "configPath">): Promise<void> {
   await writeFile(`${configPath}.new`, driftedConfig);
   await rename(`${configPath}.new`, configPath);

@@ -1,10 +1,10 @@
-/** Name in the command line of every node of the family. */
+/** Name in the command line of every node in the family. */
 export const pharosProcess = "pharos_light";
 
 /**
- * The node's program of the public family: with `-d` it continues in the background. It prints the commit that it was built from, and exits
- * if another process has locked its data. The kernel releases the lock when the process exits; `../lock-lingers-seconds` delays the release
- * by that time, as when the kernel writes a large process's pages.
+ * The public family's node program: with `-d`, it continues in the background. It prints the commit from which it was built, and exits if
+ * another process has locked its data. The kernel releases the lock when the process exits; `../lock-lingers-seconds` delays the release by
+ * that time, simulating a kernel that is still writing a large process's pages.
  */
 export const pharosLauncher = (node: string) => `
 case " $* " in *" --version "*)
@@ -38,12 +38,12 @@ fi
 exec '${node}' "$0.cjs" "$@"
 `;
 
-/** Time that the node continues after a stop signal, with new blocks. */
+/** Time for which the node keeps running after a stop signal and produces new blocks. */
 const stopsAfterMs = 300;
 
 /** Behavior of the node itself: prints a line per block to its standard output, and exits slowly. */
 export const pharosManners = (blockTimeMs: number) => `
-// Like a non-Node program, dies on SIGPIPE, which Node ignores, and stalls on a pipe without a reader.
+// Behaves like a non-Node program: dies on SIGPIPE, which Node ignores, and stalls on a pipe without a reader.
 const print = (line) => {
   try { writeSync(1, line + "\\n"); } catch { process.exit(141); }
 };
@@ -56,10 +56,10 @@ process.once("SIGTERM", () => {
 `;
 
 /**
- * The start and stop of the public family's node. The start returns at once with status 0, even if the node exits at once, and passes its
- * own standard output on to the node. The stop signals every process whose command line has the node's name, waits for none, and exits with
- * 0. Here it signals only processes within the directory in `./host`, which simulates the machine: the nodes of other tests run on the same
- * one.
+ * The public family's start and stop commands. The start command returns status 0 at once, even if the node exits at once, and passes its
+ * own standard output on to the node. The stop command signals every process whose command line contains the node's name, waits for none of
+ * them, and exits with 0. In tests, it signals only processes within the directory in `./host`, which simulates the machine, because other
+ * tests' nodes run on the same machine.
  */
 export const pharosOps = `
 case $1 in
@@ -88,8 +88,8 @@ esac
 `;
 
 /**
- * The command-line tool of the public family, run next to the node's program. It prints no version. Its genesis creates the data of a new
- * node, and exits without the fork schedule.
+ * The public family's command-line tool, which runs in the directory of the node's program. It prints no version. Its genesis command
+ * creates a new node's data, and exits if there is no fork schedule.
  */
 export const pharosCli = `
 if [ "$1" = genesis ]; then
@@ -110,8 +110,8 @@ printf 'PruneInfo:\\nenable_auto_prune: %s\\nauto_prune_reserved_window: 100000\
 export const pharosForks = `{ "Test-250101": { "version": 1, "epoch": 0 } }\n`;
 
 /**
- * Entry point of the family's image. At each start it replaces the programs in `/data/bin` with the image's own, and keeps the operator's
- * VERSION. Without keys, it creates new ones, which makes it another node.
+ * Entry point of the public family's image. At each start, it replaces the programs in `/data/bin` with the image's own, and keeps the
+ * operator's VERSION. If there are no keys, it creates new ones, which give the node a new identity.
  */
 export const pharosEntryPoint = `
 set -e

@@ -7,7 +7,7 @@ import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
 import { checkRpc } from "./ops-node.ts";
 import { keepProgramOutput } from "./program-output.ts";
 
-/** Commands and limits of a driver for a test; unset ones have defaults. */
+/** Commands and limits for a driver in a test; unset ones have defaults. */
 export type OpsDriverForTest = Readonly<{
   directory: string;
   httpUrl?: string;
@@ -18,7 +18,7 @@ export type OpsDriverForTest = Readonly<{
   passes?: readonly string[];
 }>;
 
-/** Builds the driver `ops` with real processes and files. */
+/** Builds the `ops` driver with real processes and files. */
 export async function buildOpsDriver({
   directory,
   httpUrl = "http://127.0.0.1:9",

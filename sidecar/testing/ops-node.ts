@@ -10,24 +10,24 @@ import type { NodeHealth } from "#health/node-health.ts";
 import { createFakeNode, type FakeNode } from "./fake-node.ts";
 import { nodeProgram } from "./fake-node-programs.ts";
 
-/** A node whose programs behave like those of a public node family; its program name is unique among tests. */
+/** A node whose programs behave like a public node family's. Its program name is unique among tests. */
 export type OpsNode = FakeNode &
   Readonly<{
     name: string;
     /** Creates another root whose node has the same program name. */
     addNeighbour: () => Promise<OpsNode>;
-    /** Sets how the node handles SIGTERM at its next starts: it exits after this many milliseconds and responds until then, or never exits. */
+    /** Sets how the node handles SIGTERM after its next starts: it responds for this many milliseconds and then exits, or it never exits. */
     exitsAfter: (ms: number | "never") => Promise<void>;
     pid: () => Promise<number>;
-    /** Reads the environment of the node. */
+    /** Reads the node's environment. */
     environment: () => Promise<Readonly<Record<string, string>>>;
-    /** Counts the lines printed by the node. */
+    /** Counts the lines that the node has printed. */
     printed: () => Promise<number>;
   }>;
 
 /**
- * Code that runs before the fake node's own: prints continuously, and dies on a closed pipe; takes a lock, which after SIGKILL remains
- * until another process has hit it; and exits some time after SIGTERM.
+ * Code that runs before the fake node's own. It prints continuously and dies on a closed pipe; it takes a lock, which after a SIGKILL
+ * remains until another process has run into it; and it exits some time after SIGTERM.
  */
 const prelude = `
 {
@@ -54,7 +54,10 @@ const prelude = `
 }
 `;
 
-/** Like the public family's: passes its output on to the node, waits for nothing, exits with 0, and kills every process with the name in its command line. */
+/**
+ * Behaves like the public family's: passes its output on to the node, waits for nothing, exits with 0, and kills every process whose
+ * command line contains the name.
+ */
 const opsProgram = (name: string) => `#!/bin/sh
 echo "$@" >>../ops.log
 env >>../programs.env

@@ -7,9 +7,10 @@ import { WebSocketServer } from "ws";
 import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /**
- * Starts an API server with one pod; it rejects every request that the sidecar's role does not allow.
+ * Starts an API server with one pod. It rejects every request that the sidecar's role does not allow.
  *
- * @param startedAt when the node's container started, in the cluster's time format; `restartedAt` is that of the pod after it.
+ * @param startedAt when the node's container started, in the cluster's time format; `restartedAt` is the start time of the pod that
+ * replaces it.
  */
 export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restartedAt = startedAt) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-kubernetes-"));

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { pino } from "pino";
 import { createOutputFiles, type OutputFiles } from "#daemon/process/output-files.ts";
 
-/** Stores the output of programs in its own directory, which is deleted on dispose. */
+/** Stores programs' output in a directory of its own, which is deleted on dispose. */
 export async function keepProgramOutput(): Promise<OutputFiles & Readonly<{ directory: string }>> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-output-"));
   const deadline = { call: <T>(_: string, call: () => Promise<T>) => call() };

@@ -9,10 +9,10 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";
 
-/** A sidecar in a test's own process; disposing of it stops it and deletes its state. */
+/** A sidecar that runs in the test's own process. Disposing of it stops it and deletes its state. */
 export type RunningSidecar = AsyncDisposable & Readonly<{ urls: Readonly<Record<string, string>> }>;
 
-/** Runs the sidecar of a node that it can't restart, on free ports, without WebSocket checks; `environment` overrides these settings. */
+/** Runs a sidecar, on free ports and without WebSocket checks, for a node that it can't restart; `environment` overrides these settings. */
 export async function runSidecar(
   workspace: string,
   environment: Readonly<Record<string, string>>,

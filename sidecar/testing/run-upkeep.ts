@@ -35,13 +35,13 @@ export type RunningUpkeep = AsyncDisposable &
     upkeep: Upkeep;
     metrics: Registry;
     stateDirectory: string;
-    /** Counts the corrections of node.conf. */
+    /** Counts how often node.conf was corrected. */
     corrections: () => Promise<number>;
-    /** Waits until a condition has a reason; after the deadline, fails with all conditions. */
+    /** Waits until a condition has the given reason; after the deadline, fails with a list of all conditions. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
   }>;
 
-/** Starts the upkeep of a fake node with short intervals. `environment` uses the names of the real settings. */
+/** Starts the upkeep for a fake node, with short intervals. `environment` uses the names of the real settings. */
 export async function runUpkeep(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   environment: Environment = {},

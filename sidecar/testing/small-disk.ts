@@ -52,8 +52,8 @@ export async function mountSmallDisk(kibibytes: number): Promise<SmallDisk> {
 }
 
 /**
- * Mounts a FUSE file system without a server over a directory, so that every call on it hangs, as on an NFS mount whose server is down.
- * Disposing of it fails all hanging calls, and uncovers the directory.
+ * Mounts a FUSE file system without a server over a directory, so that every call to it hangs, as on an NFS mount whose server is down.
+ * Disposing of the mount fails all hanging calls, and unmounts it from the directory.
  */
 export function mountHangingDisk(path: string): Disposable {
   const device = openSync("/dev/fuse", "r+");
@@ -80,7 +80,7 @@ export async function mayMount(): Promise<boolean> {
     using _ = mountHangingDisk(disk.path);
     return true;
   } catch {
-    // The skipped tests report the reason.
+    // The tests that are skipped report the reason.
     return false;
   }
 }

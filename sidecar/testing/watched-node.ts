@@ -15,7 +15,7 @@ import type { ConditionType } from "#status/condition.ts";
 
 const log = pino({ level: "silent" });
 
-/** Serves a node's HTTP on a free port, with a test's responses. */
+/** Serves a node's HTTP on a free port, with responses supplied by the test. */
 export async function serveNode(listener: RequestListener) {
   const server = createServer(listener);
   const sockets = new WebSocketServer({ noServer: true });
@@ -33,7 +33,7 @@ export async function serveNode(listener: RequestListener) {
   };
 }
 
-/** Responds to JSON-RPC from a table of results; other methods get an error, or the response of `answerOther`. */
+/** Responds to JSON-RPC from a table of results. Other methods get an error, or the response from `answerOther`. */
 export function answersRpc(
   results: Readonly<Record<string, () => unknown>>,
   answerOther?: (response: ServerResponse) => void,
@@ -87,7 +87,7 @@ export function watchNode(url: string, environment: Readonly<Record<string, stri
   return { board, metrics, words, current: health.current, [Symbol.asyncDispose]: () => health[Symbol.asyncDispose]() };
 }
 
-/** Responses of every node, besides its height. */
+/** Responses that every node gives, except its height. */
 export const goodResponses = {
   eth_chainId: () => "0x688",
   web3_clientVersion: () => "node/v0.16.2",

@@ -9,7 +9,7 @@ import { watchVolume } from "../volume/volume-watch.ts";
 const intervalMs = 5;
 const deadlineMs = 40_000;
 
-/** Starts a watch over a claim, with the test's disk and clock. Disposing of it stops the watch. */
+/** Starts watching a claim, with the test's disk and clock. Disposing of the watch stops it. */
 export function startWatchedVolume(
   limits: GrowthLimits,
   {

@@ -1,13 +1,13 @@
-/** Recorded progress of an upgrade on any platform: what can't be observed on the node. Times are by the wall clock. */
+/** Recorded progress of an upgrade on any platform: facts that can't be observed on the node. Times are wall-clock times. */
 export type Progress<Stage extends string> = Readonly<{
   beganMs: number;
   stage: Stage;
   stageSinceMs: number;
-  /** Failed rollback attempts. */
+  /** Number of failed rollback attempts. */
   attempts: number;
   /** Number of processes that exited during this stage. */
   interruptions: number;
-  /** Whether the new version may have been started, by anyone, and so may have written to the data. */
+  /** Whether the new version may have been started, by any process or person, and so may have written to the data. */
   newRan: boolean;
   /** Reason for the rollback; absent while moving to the new version. */
   failure?: string | undefined;
@@ -17,8 +17,8 @@ export type Progress<Stage extends string> = Readonly<{
 }>;
 
 /**
- * Outcome of a stage. `waits`: it could not run, or was interrupted, because another process is at work or something does not respond;
- * neither done nor failed, so the next run retries it. `isFinal`: another rollback attempt would make it worse.
+ * Outcome of a stage. `waits`: the stage could not run or was interrupted, because another process is at work or something does not
+ * respond; the stage is neither done nor failed, so the next run retries it. `isFinal`: another rollback attempt would make things worse.
  */
 export type StageOutcome = Readonly<
   | { kind: "done"; note?: string | undefined }
@@ -28,30 +28,30 @@ export type StageOutcome = Readonly<
 
 type EndedStage = Exclude<StageOutcome, { kind: "waits" }>;
 
-/** The stages of a kind of upgrade. Each stage is idempotent, even when half done: an earlier process may have been killed in it. */
+/** The stages for one kind of upgrade. Each stage is idempotent, even when half done, because an earlier process may have been killed while running it. */
 export type Route<Stage extends string, Upgrade extends Progress<Stage>> = Readonly<{
   /** Stages to the new version, in order. */
   forward: (upgrade: Upgrade) => readonly Stage[];
   /** Stages of the rollback, in order. */
   back: (upgrade: Upgrade) => readonly [Stage, ...Stage[]];
-  /** Cleanup stages after the verdict, with the outcomes that follow: a failure is recorded and undoes nothing. */
+  /** Cleanup stages after the verdict, each with the outcome that follows: a failed cleanup is recorded and undoes nothing. */
   cleanups: Partial<Readonly<Record<Stage, NonNullable<Upgrade["end"]>>>>;
-  /** Facts that are true from the start of a stage. */
+  /** Facts that become true when a stage starts. */
   facts: (stage: Stage) => Partial<Upgrade>;
-  /** Decides how to resume an upgrade that an earlier process left; default: {@link decideAfterInterruption}. */
+  /** Decides how to resume an upgrade that an earlier process left unfinished; default: {@link decideAfterInterruption}. */
   resume?: (upgrade: Upgrade, nowMs: number) => Upgrade;
-  /** Process that runs the stages, and the work of each, as in "it was copying the data". */
+  /** The process that runs the stages, and a description of each stage's work, as in "it was copying the data". */
   runner: string;
   words: Readonly<Record<Stage, string>>;
 }>;
 
-/** Max rollback attempts before it is left to the operator: a node may be killed during verification. */
+/** Max rollback attempts before the rollback is left to the operator: a node may be killed during verification. */
 export const backAttempts = 3;
 
-/** Max processes that may exit during one forward stage before the upgrade is rolled back. */
+/** Max number of processes that may exit during one forward stage before the upgrade is rolled back. */
 export const interruptionsMax = 5;
 
-/** Creates the initial record fields common to all upgrades. Pure. */
+/** Creates the initial fields that the records of all upgrades have in common. Pure. */
 export function createFirstStage(nowMs: number) {
   return {
     beganMs: nowMs,
@@ -63,12 +63,12 @@ export function createFirstStage(nowMs: number) {
   } as const;
 }
 
-/** Formats the start time of an upgrade or restore as a directory name. Pure. */
+/** Formats the start time of an upgrade or restore for use as a directory name. Pure. */
 export function formatWorkId(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
 }
 
-/** Decides what follows a stage. Pure; every upgrade terminates within a limited number of calls. */
+/** Decides what follows a stage. Pure. Every upgrade terminates within a limited number of calls. */
 export function decideAfterStage<Stage extends string, Upgrade extends Progress<Stage>>(
   upgrade: Upgrade,
   outcome: EndedStage,

@@ -2,10 +2,10 @@ import { findSettledBlock } from "#node/settled-block.ts";
 import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
-/** Facts about the running node before it is stopped, used to verify either version. */
+/** Facts about the running node, recorded before it is stopped and used to verify either version. */
 export type NodeBefore = Readonly<{
   height: number;
-  /** Block beyond the reach of any reorganization; absent if the node did not return it. */
+  /** A block too deep for any reorganization to reach; absent if the node did not return it. */
   block?: Readonly<{ number: number; hash: string }> | undefined;
   autoPrune: boolean;
   /** Whether the running node reports its version itself. */
@@ -36,8 +36,8 @@ export function listNodeWarnings(before: NodeBefore | undefined, peers: number |
 }
 
 /**
- * Explains why a node's version is not verified; `reported` is what the node itself reports. Returns undefined if it is verified, or if the
- * evidence is inconclusive. Pure.
+ * Explains why a node's version can't be verified; `reported` is what the node itself reports. Returns undefined if the version is
+ * verified, or if the evidence is inconclusive. Pure.
  */
 export function findVersionConcern(
   wanted: ProgramIdentity,
@@ -51,14 +51,14 @@ export function findVersionConcern(
   return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
 }
 
-/** Explains why a node does not have the old data; returns undefined if it does, or if nothing is known about the data. Pure. */
+/** Explains why a node does not have the old data. Returns undefined if it does, or if nothing is known about the data. Pure. */
 export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
   return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
 }
 
-/** Explains why a height does not show that the node advances. `isIdle`: its chain has not produced a block for longer than usual. Pure. */
+/** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
 export function findHeightConcern(
   before: Pick<NodeBefore, "height">,
   height: number,

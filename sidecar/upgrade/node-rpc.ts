@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 
-/** An upgrade's queries to the node, besides its health; undefined without a usable response. */
+/** Queries that an upgrade makes to the node, besides the health check. The result is undefined if there is no usable response. */
 export type NodeRpc = Readonly<{
   blockHash: (number: number, signal?: AbortSignal) => Promise<string | undefined>;
   peers: (signal?: AbortSignal) => Promise<number | undefined>;
 }>;
 
-/** A block requested by number; `unknown`: there was no usable response. */
+/** A block requested by number. `unknown`: there was no usable response. */
 export type BlockCheck = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
-/** Queries of a check of the node's data; undefined without a usable response. */
+/** Queries that a check of the node's data makes. The result is undefined if there is no usable response. */
 export type DataRpc = Pick<NodeRpc, "peers"> &
   Readonly<{
     findBlock: (number: number, signal: AbortSignal) => Promise<BlockCheck>;

@@ -8,8 +8,8 @@ import {
 } from "./next-stage.ts";
 
 /**
- * Runs one stage. `amend` adds to the record, and resolves once that is on disk. `isResumed`: an earlier process exited during this stage.
- * A step that throws has failed.
+ * Runs one stage. `amend` adds to the record, and resolves once the addition is on disk. `isResumed`: an earlier process exited during this
+ * stage. A step that throws has failed.
  */
 export type StageAction<Upgrade> = (
   upgrade: Upgrade,
@@ -23,11 +23,11 @@ export type RunUpgradeDependencies<Stage extends string, Upgrade extends Progres
   steps: StageSteps<Stage, Upgrade>;
   /** Records the upgrade; returns false if the record is not on disk in time. */
   remember: (upgrade: Upgrade) => Promise<boolean>;
-  /** Whether another call runs the upgrade from a stage on. */
+  /** Whether another call runs the upgrade from this stage on. */
   endsAt?: (stage: Stage) => boolean;
   /** Called before each stage. */
   onStage?: (upgrade: Upgrade, how: Readonly<{ isResumed: boolean }>) => void;
-  /** Called after a failed stage, with the record of the next one. */
+  /** Called after a failed stage, with the record of the next stage. */
   onFailure?: (why: string, upgrade: Upgrade) => Promise<void>;
   /** Whether a step's error ends the run because no further step can be recorded. */
   isFatal?: (error: unknown) => boolean;
@@ -40,8 +40,8 @@ export type RunUpgradeDependencies<Stage extends string, Upgrade extends Progres
 export type RunResult<Upgrade> = Readonly<{ record: Upgrade; waits?: string | undefined }>;
 
 /**
- * Runs an upgrade from its current stage to its end, or until a stage has to wait. Each stage is on disk before it starts: otherwise a
- * later run would resume at the wrong stage, and roll back a verified version or restore old data over itself.
+ * Runs an upgrade from its current stage to its end, or until a stage has to wait. Each stage is recorded on disk before it starts. Without
+ * that record, a later run would resume at the wrong stage, and roll back a verified version or restore old data over itself.
  */
 export async function runUpgrade<Stage extends string, Upgrade extends Progress<Stage>>(
   begun: Upgrade,
@@ -63,7 +63,7 @@ export async function runUpgrade<Stage extends string, Upgrade extends Progress<
     if (!isKept) return { record, waits: "its progress can't be recorded." };
     onStage?.(record, { isResumed: isAgain });
     const outcome = await attempt(steps[record.stage], record, { amend, isResumed: isAgain });
-    // A stage interrupted by a stop is neither done nor failed.
+    // A stage interrupted by a shutdown is neither done nor failed.
     if (signal.aborted) return { record, waits: ended };
     if (outcome.kind === "waits") return { record, waits: outcome.why };
     record = decideAfterStage(record, outcome, clock.wallMs(), route);

@@ -7,10 +7,10 @@ export function readClocks(clock: Clock): ClockThen {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
-/** Wall clock drift to ignore: time servers slew the clock. */
+/** Wall clock deviation to ignore, because time servers slew the clock. */
 const slewMs = 1_000;
 
-/** Whether the wall clock hasn't been set since `then`: only then are file times and process times comparable. */
+/** Whether the wall clock has not been set since `then`; only in that case are file times and process times comparable. */
 export function hasHeld(then: ClockThen, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;

@@ -14,9 +14,9 @@ type AdvisedCommand = ControlVerb | "upgrade --cancel" | "restore --snapshot";
 export type CommandText = (command: AdvisedCommand) => string;
 
 /**
- * Creates the command formatter. Commands start with the deployment's prefix or, without one, with this program. They find the only sidecar
- * on this machine; with several, the command prints how to select each. A restore specifies the state, because the sidecar may have
- * stopped.
+ * Creates the command formatter. Commands start with the deployment's prefix or, if there is none, with this program. If only one sidecar
+ * runs on this machine, they find it; if there are several, the command prints how to select each. A restore command specifies the state,
+ * because the sidecar may have stopped.
  */
 export function createCommandText(
   { commandPrefix }: Pick<SidecarSettings["upkeep"], "commandPrefix">,

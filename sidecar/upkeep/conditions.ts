@@ -12,7 +12,7 @@ import { deriveStateConditions, type StateObservation } from "./state/state-obse
 import { deriveUpgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
 import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
 
-/** Findings of the reconcile iterations, by noun. */
+/** Findings of the reconcile iterations, by subject. */
 export type Observations = Readonly<{
   state: StateObservation;
   version: VersionObservation;
@@ -24,7 +24,7 @@ export type Observations = Readonly<{
   data: DataObservation;
 }>;
 
-/** Settings and commands used in the conditions' messages. */
+/** Settings and commands that appear in the conditions' messages. */
 export type ConditionText = Readonly<{
   mode: SidecarSettings["upkeep"]["mode"];
   driver: SidecarSettings["restart"]["driver"];
@@ -32,8 +32,8 @@ export type ConditionText = Readonly<{
 }>;
 
 /**
- * Derives the node's conditions from the reconcile findings; omits conditions that haven't been checked yet. Pure. The watches outside of
- * reconciliation (RPC, node_cli, pushes, disk, the reconcile loop itself) set their own conditions.
+ * Derives the node's conditions from what reconciliation has found; omits conditions that haven't been checked yet. Pure. The watches
+ * outside of reconciliation (RPC, node_cli, pushes, disk, the reconcile loop itself) set their own conditions.
  */
 export function deriveConditions(
   seen: Observations,

@@ -8,10 +8,10 @@ import { limitVersions } from "./config/with-deadline.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 
-/** Persistent parts of an upkeep: its state and the versions of node.conf, both on disk, and the rates of restarts, corrections and edits. */
+/** Persistent parts of an upkeep: its state and the versions of node.conf, both on disk, and the rates at which restarts, corrections and edits occur. */
 export type StoredParts = ReturnType<typeof openStoredParts>;
 
-/** Opens the persistent parts in the state directory; calls `wake` when its file system recovers. */
+/** Opens the persistent parts in the state directory; calls `wake` when the directory's file system recovers. */
 export function openStoredParts(
   { upkeep, restart }: SidecarSettings,
   { state, clock, signal, wake }: Readonly<{ state: UpkeepState; clock: Clock; signal: AbortSignal; wake: () => void }>,
@@ -22,11 +22,11 @@ export function openStoredParts(
   );
   return {
     state,
-    /** Limits calls to the state's file system. */
+    /** Limits calls to the file system that holds the state. */
     stateDeadline,
     versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
     budget: createRestartBudget({ perHour: restart.budgetPerHour }, { store: state.store, clock, boot: bootTime }),
-    /** Rate of corrections of node.conf; `edits` is the rate of external edits. */
+    /** Rate at which node.conf is corrected; `edits` is the rate of external edits. */
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
   };

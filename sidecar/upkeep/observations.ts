@@ -17,7 +17,7 @@ import type { UpkeepState } from "./state/upkeep-state.ts";
 import { observeUpgrade, type ObservedUpgrade } from "./upgrade/upgrade-observation.ts";
 import { observeVersion, type ObservedVersion } from "./version/version-observation.ts";
 
-/** Findings that each iteration leaves for the next ones, by noun. */
+/** Findings that each iteration leaves for the next one, by subject. */
 export type Observations = Readonly<{
   state: ObservedState;
   version: ObservedVersion;
@@ -30,7 +30,7 @@ export type Observations = Readonly<{
   data: ObservedData;
 }>;
 
-/** Creates empty observations; each change is published on the board at once. */
+/** Creates empty observations; each change is published to the board at once. */
 export function observeAll(
   { directory, upgrade, dataEvidence }: UpkeepState,
   { upkeep, restart }: SidecarSettings,
@@ -65,7 +65,7 @@ export function observeAll(
   return seen;
 }
 
-/** Lists the work that runs in parallel to the iterations. */
+/** Lists the work that runs in parallel with the iterations. */
 export function listRunning({ restarts, prune, upgrade, data }: Observations) {
   return [restarts.now().running, prune.now().running, upgrade.now().preCopying?.done, data.now().looking];
 }

@@ -32,13 +32,13 @@ export type UpkeepCommon = Readonly<{
   log: Logger;
   events: EventLog;
   health: HealthWatch;
-  /** Aborted when the upkeep ends. */
+  /** Aborted when the upkeep stops. */
   signal: AbortSignal;
   /** Requests a reconcile. */
   wake: () => void;
 }>;
 
-/** Parts that the steps are built from; each step takes those listed in its own type. */
+/** Parts from which the steps are built; each step takes the parts listed in its own type. */
 export type StepParts = Readonly<{
   common: UpkeepCommon;
   node: UpkeepNode;
@@ -49,7 +49,7 @@ export type StepParts = Readonly<{
   metrics: UpkeepMetrics;
   charts: Charts;
   window: MaintenanceWindow;
-  /** Both clocks at the start of the upkeep. */
+  /** Both clocks when the upkeep started. */
   clockThen: ClockThen;
   lastPush: VerificationDependencies["lastPush"];
   finishes: ServiceContext["finishes"];

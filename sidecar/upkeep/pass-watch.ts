@@ -6,13 +6,13 @@ import type { IterationMetrics } from "./upkeep-metrics.ts";
 export type IterationWatch = Readonly<{
   made: () => void;
   failed: (error: unknown) => void;
-  /** Reports that an iteration exceeds its time limit; `waitsFor` is its current step. */
+  /** Reports that an iteration has exceeded its time limit; `waitsFor` is its current step. */
   late: (waitsFor: string) => void;
 }>;
 
 /**
- * Sets the condition `Reconciling`: the conditions of the configuration, pruning and restarts are only as current as the last iteration.
- * Before the first one nothing is known.
+ * Sets the condition `Reconciling`: the conditions for the configuration, pruning and restarts are only as current as the last iteration.
+ * Before the first iteration, nothing is known.
  */
 export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,

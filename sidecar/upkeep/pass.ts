@@ -6,13 +6,13 @@ import type { PlanStep } from "./plan-step.ts";
 import type { RestartStep } from "./restart/restart-step.ts";
 import type { VersionStep } from "./version/version-step.ts";
 
-/** Steps of an iteration, each created once with its dependencies; a step reads and records the observations of its noun. */
+/** Steps of an iteration, each created once with its dependencies. A step reads and records the observations of its own subject. */
 export type IterationSteps = Readonly<{
   state: Readonly<{ directory: string; look: () => Promise<void> }>;
   version: VersionStep;
   authority: Readonly<{
     decide: () => Authority;
-    /** Returns why the sidecar currently changes nothing; undefined if it may. */
+    /** Returns the reason why the sidecar currently changes nothing; undefined if it may make changes. */
     explainIdle: (authority: Authority) => string | undefined;
   }>;
   config: ConfigStep;
@@ -22,7 +22,7 @@ export type IterationSteps = Readonly<{
   }>;
   prune: Readonly<{ apply: (planned: Plan, idle: string | undefined) => void; isRunning: () => boolean }>;
   restart: RestartStep;
-  /** Returns the time until the data need the next iteration, in ms. */
+  /** Returns the time, in ms, until the check of the data needs the next iteration. */
   data: Readonly<{ watch: () => number | undefined }>;
 }>;
 
@@ -33,22 +33,22 @@ export type IterationProgress = {
   passed: boolean;
 };
 
-/** Time until the next iteration, if it is needed before the periodic one. */
+/** Time until the next iteration, if one is needed before the periodic iteration. */
 export type IterationResult = Readonly<{ wakeInMs?: number }>;
 
-/** Interval between checks whether the node has reported its version, unless the loop is woken earlier. */
+/** Interval between checks of whether the node has reported its version, unless the loop is woken earlier. */
 const checkAgainMs = 1_000;
 
-/** Failed observation of node.conf, so that nothing that depends on it can be reported or done. */
+/** node.conf could not be observed, so nothing that depends on it can be reported or done. */
 class NothingSeen extends Error {
   override readonly name = "NothingSeen";
   readonly code = "nothing_seen";
 }
 
 /**
- * Runs one iteration: observe, plan, apply. Records its findings; the conditions are derived from them.
+ * Runs one iteration: observe, plan, apply. Records its findings, from which the conditions are derived.
  *
- * @throws {NothingSeen} when node.conf's file system hangs.
+ * @throws {NothingSeen} when the file system that holds node.conf hangs.
  */
 export async function runIteration(
   progress: IterationProgress,
@@ -82,16 +82,17 @@ export async function runIteration(
   steps.upgrade.apply(authority);
   progress.step = `remembering what the node runs with in ${state.directory}`;
   await restart.remember(reading, version);
-  // Evaluated once per iteration: an adoption in the middle of one takes effect in the next.
+  // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
   const idle = steps.authority.explainIdle(authority);
   progress.step = `writing ${path}`;
   const written = await config.write(planned, reading, { idle, judged, version });
   if (written?.again === true) {
-    // If another program keeps writing node.conf, iterations repeat and never get past this point, so this one counts as complete.
+    // If another program keeps writing node.conf, iterations repeat without ever getting past this point, so this iteration counts as
+    // complete.
     watch.made();
     return { wakeInMs: 1 };
   }
-  // Irreversible work isn't started without a node.conf: it may be another node, or none.
+  // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
   steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf can't be used (ConfigValid)"));
   progress.step = `querying the driver ${restart.driverName} about the node`;
   const { isRunning: isPruning } = steps.prune;

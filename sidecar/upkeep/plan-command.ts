@@ -21,16 +21,16 @@ import { findWrite, type Plan } from "./plan/plan.ts";
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
-  /** Possible state directories of the node's sidecar, whose copies have values that the file may have lost. */
+  /** Directories that may contain the state of the node's sidecar, whose copies have values that the file may have lost. */
   stateDirectories: readonly string[];
   json: boolean;
-  /** Writes the planned changes to the file. */
+  /** Whether to write the planned changes to the file. */
   write: boolean;
 }>;
 
 /**
- * Prints how a node.conf differs from the desired one for a node of a version: a unified diff and a reason for each change, or JSON.
- * Returns the exit status: 0 nothing to do (or done, with `write`), 2 drift, 1 error.
+ * Prints how a node.conf differs from the desired one for a given node version: a unified diff with a reason for each change, or JSON.
+ * Returns the exit status: 0 if nothing is left to do (or, with `write`, it was done), 2 on drift, 1 on error.
  */
 export async function runPlanCommand(
   options: PlanCommandOptions,
@@ -65,7 +65,7 @@ export async function runPlanCommand(
   return findPlannedText(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
-/** Plans like the sidecar. A copy counts if it has the data, keys and ports of the current file. */
+/** Plans in the same way as the sidecar. A copy counts if it has the same data, keys and ports as the current file. */
 function planFor(
   observed: Readonly<{ document: ReadConfig["document"]; version: NodeVersion }>,
   { configPath, stateDirectories }: PlanCommandOptions,
@@ -80,7 +80,7 @@ function planFor(
   });
 }
 
-/** Reads the copies in the first directory that has them. */
+/** Reads the copies from the first directory that has any. */
 function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recall"> {
   return {
     recall: async (slot) => {
@@ -101,7 +101,7 @@ function findPlannedText(planned: Plan): string | undefined {
 
 type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
 
-/** Writes the planned node.conf if `write` is set and the plan has no problems; returns undefined if there was nothing to write. */
+/** Writes the planned node.conf if `write` is set and the plan has no problems. Returns undefined if there was nothing to write. */
 async function writePlanned(planned: Plan, { options, reading, settings }: Writing) {
   const text = findPlannedText(planned);
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
@@ -110,7 +110,7 @@ async function writePlanned(planned: Plan, { options, reading, settings }: Writi
   const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${text}`);
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
-  // A checkout has its own history, so no versions are saved.
+  // A checkout has its own history, so no earlier versions are saved.
   const result = await writeConfig(write, { lock, versions: undefined });
   lock.remove();
   return result;
@@ -146,7 +146,7 @@ function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
   const mask = (key: string, value: unknown) => {
     if (typeof value !== "string") return value;
     if (looksSecret(key, value)) return "[secret]";
-    // Credentials are matched after a quote, as in the file.
+    // Credentials are matched when they follow a quote, as in the file.
     return withoutCredentials(`"${withoutSecrets(value, reading)}"`).slice(1, -1);
   };
   return JSON.parse(JSON.stringify(change, mask)) as ConfigChange;
@@ -171,7 +171,7 @@ function formatDiff(configPath: string, reading: ReadConfig, planned: Plan): str
   return withoutSecrets(patch, reading);
 }
 
-/** Masks secrets in the lines around a change, including comments: many people read a pipeline's log. */
+/** Masks secrets, including those in comments, in the lines around a change: many people can read a pipeline's log. */
 function withoutSecrets(patch: string, { document }: ReadConfig): string {
   const secrets = findWrittenSecrets(buildConfigTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));

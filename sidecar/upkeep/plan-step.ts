@@ -21,7 +21,7 @@ import { saveNodeIdentity } from "./state/save-node-identity.ts";
 import type { HeldState, UpkeepState } from "./state/upkeep-state.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
 
-/** Node version found by the earlier steps of the iteration. */
+/** Node version determined by the iteration's earlier steps. */
 export type PlanRequest = Readonly<{
   resolution: VersionResolution;
   doubtOfPlace: string | undefined;
@@ -42,7 +42,7 @@ export type PlanStepDependencies = HoldDependencies &
     driver: NodeDriver | undefined;
   }>;
 
-/** Plans the actions from the observed to the desired state, and records the plan for the operator. */
+/** Plans the actions that lead from the observed to the desired state, and records the plan for the operator. */
 export type PlanStep = (
   reading: ConfigReading,
   request: PlanRequest,
@@ -82,7 +82,7 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
   };
 }
 
-/** Lists what is missing to execute a plan, so that the operator knows it before approving. */
+/** Lists what is missing for executing a plan, so that the operator knows before approving it. */
 async function listMissing(
   reading: ConfigReading,
   { driver, observer }: Pick<PlanStepDependencies, "driver" | "observer">,

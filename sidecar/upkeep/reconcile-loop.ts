@@ -6,7 +6,7 @@ import type { IterationWatch } from "./pass-watch.ts";
 export type ReconcileLoopOptions = Readonly<{
   /** Max time between two iterations. */
   maxIdleMs: number;
-  /** Time, counted while this process runs, after which an iteration counts as hung. */
+  /** Time after which an iteration counts as hung, counted while this process is running. */
   deadlineMs: number;
   signal: AbortSignal;
 }>;
@@ -14,13 +14,13 @@ export type ReconcileLoopOptions = Readonly<{
 export type ReconcileLoopDependencies = Readonly<{
   log: Logger;
   watch: IterationWatch;
-  /** Current step of the iteration, for the report of a hung one. */
+  /** Current step of the iteration, used in the report about a hung one. */
   waitsFor: () => string;
 }>;
 
 /** Loop that reconciles the node with the desired state, one iteration at a time. */
 export type ReconcileLoop = Readonly<{
-  /** Requests an iteration; calls before it starts are coalesced. */
+  /** Requests an iteration. Calls made before it starts are coalesced. */
   wake: () => void;
   done: Promise<void>;
 }>;
@@ -28,13 +28,13 @@ export type ReconcileLoop = Readonly<{
 /** Delay before an iteration that threw is retried. */
 const retryMs = 1_000;
 
-/** Time that a stop waits for the running iteration. */
+/** Time for which a shutdown waits for the running iteration. */
 const stopWithinMs = 2_000;
 
 /**
  * Runs iterations: at once, on each wake-up, and at the time requested by the last iteration. Events only wake the loop, so that nothing is
- * done twice or inside an event callback. An iteration that hangs is reported after its deadline; no other starts in parallel, and a stop
- * doesn't wait for it.
+ * done twice or inside an event callback. An iteration that hangs is reported after its deadline; no other iteration starts in parallel,
+ * and a shutdown doesn't wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,
@@ -67,7 +67,7 @@ export function startReconcileLoop(
   return { wake: () => wanted.abort(), done: run() };
 }
 
-/** Waits until `stopWithinMs` after the stop was requested, or until the iteration ends. */
+/** Waits until `stopWithinMs` after the shutdown was requested, or until the iteration ends. */
 async function waitForStop(stopping: AbortSignal, over: AbortSignal): Promise<number> {
   await waitForAbort(AbortSignal.any([stopping, over]));
   await pause(stopWithinMs, over);

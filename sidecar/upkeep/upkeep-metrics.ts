@@ -7,19 +7,19 @@ import { controlVerbs, type CommandText } from "./command-words.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
-/** Outcomes of an upgrade, as in its record. */
+/** Outcomes of an upgrade, as in the upgrade's record. */
 const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded"] as const satisfies readonly UpgradeEnd[];
 
-/** Metrics of the node's configuration, pruning and restarts. */
+/** Metrics about the node's configuration, pruning and restarts. */
 export type UpkeepMetrics = Readonly<{
   configValid: (valid: boolean) => void;
   corrected: () => void;
   restarted: (cause: string) => void;
   upgraded: (end: UpgradeEnd) => void;
   restartsInLastHour: (count: number) => void;
-  /** Publishes the commands that change this sidecar, so that an alert can show them. */
+  /** Publishes the commands that control this sidecar, so that an alert can show them. */
   commands: (command: CommandText) => void;
-  /** Publishes the result of the last query; undefined if there was none. */
+  /** Publishes the result of the last query; undefined if there was no result. */
   pruneInfo: (info: PruneInfo | undefined) => void;
 }>;
 
@@ -40,7 +40,7 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
     labelNames: ["cause"],
     registers,
   });
-  // A counter that starts with its first event shows no increase for it.
+  // A counter that first appears with its first event would not show that event as an increase.
   for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
@@ -86,8 +86,9 @@ function toNumber(value: bigint | undefined): number | undefined {
 export type IterationMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
 
 /**
- * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The last starts at 0, as
- * Prometheus's best practices advise for batch jobs: an upkeep that never completed an iteration must trigger the same alert.
+ * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The
+ * last one starts at 0, as Prometheus's best practices advise for batch jobs: an upkeep that has never completed an iteration must trigger
+ * the same alert.
  */
 export function createIterationMetrics(registry: Registry): IterationMetrics {
   const registers = [registry];

@@ -32,7 +32,7 @@ export type ReachNodeDependencies = Readonly<{
 }>;
 
 /**
- * Finds the node and starts watching it. Disposing of it closes its connections.
+ * Finds the node and starts watching it. Disposing of the result closes its connections.
  *
  * @throws {StartupError} when the settings specify no node.
  */
@@ -87,7 +87,7 @@ export function reachNode(
   };
 }
 
-/** Opens the output files in the state directory for programs that may leave a process running. */
+/** Opens the output files, in the state directory, for programs that may leave a process running. */
 function openOutputFiles(
   { upkeep: { fileTimeoutMs: withinMs } }: SidecarSettings,
   {

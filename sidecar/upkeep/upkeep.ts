@@ -45,27 +45,27 @@ export type UpkeepDependencies = Readonly<{
   health: HealthWatch;
   /** Returns the release commits configured by the operator. */
   listedCommits: () => ReleaseCommits;
-  /** Called for each restart, so that a stop waits for its command to finish. */
+  /** Called for each restart, so that a shutdown waits for the restart's command to finish. */
   finishes: ServiceContext["finishes"];
 }>;
 
-/** Upkeep of one node. Disposing of it ends the iterations; a running restart command is awaited. */
+/** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
 export type Upkeep = AsyncDisposable &
   Readonly<{
     /** Whether the configuration is right, so that the node may start. */
     configured: () => ReadinessCheck;
     wake: () => void;
-    /** Returns the node's version and commit, as far as they are known. */
+    /** Returns the node's version and commit, if known. */
     program: () => ProgramIdentity;
-    /** Returns the directory of the node's data; undefined until node.conf or the settings specify it. */
+    /** Returns the directory that holds the node's data; undefined until node.conf or the settings specify it. */
     dataPath: () => string | undefined;
     /** Returns the node's family and the paths of its programs and node.conf. */
     places: () => NodeLayout & Readonly<{ ops: OpsLocation }>;
-    /** Replaces file names in a value's texts with those of the node's own files. */
+    /** Replaces file names in a value's strings with the names of the node's own files. */
     giveOwnNames: <Value extends object>(value: Value) => Value;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
-    /** Whether the sidecar may change anything now: it has the authority, and no pause is active. */
+    /** Whether the sidecar may make changes now: it has the authority, and no pause is active. */
     mayAct: () => boolean;
     /** Requests available to the operator. */
     control: UpkeepControl;
@@ -90,7 +90,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const seen = observeAll(state, settings, command, board);
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
-  // Acquired at the start, so that no other sidecar starts in parallel; a lock problem is reported when the lock is needed.
+  // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;
@@ -100,7 +100,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const common = { settings, clock, log, events, health, signal, wake };
   const kept = openStoredParts(settings, { state, clock, signal, wake });
   const progress: IterationProgress = { step: "beginning", passed: false };
-  // The first iteration waits for the version reported by the RPC.
+  // The first iteration waits for the version that the RPC reports.
   void health.looked.then(wake);
   const steps = createIterationSteps(seen, {
     common,
@@ -141,7 +141,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   };
 }
 
-/** Lists the releases of commits: the operator's list takes precedence over the last upgrade, and that over the image's tag and the known ones. */
+/**
+ * Lists the releases that commits belong to. The operator's list takes precedence over the last upgrade, which takes precedence over the
+ * image's tag and the known releases.
+ */
 function listKnownCommits(
   { node }: SidecarSettings,
   { state, listedCommits }: Pick<UpkeepDependencies, "state" | "listedCommits">,
@@ -154,7 +157,7 @@ function listKnownCommits(
   };
 }
 
-/** Replaces file names in each control response with those of the node's own files. */
+/** Replaces file names in each control response with the names of the node's own files. */
 function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): UpkeepControl {
   return {
     look: () => name(control.look()),
@@ -167,7 +170,7 @@ function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): Upke
   };
 }
 
-/** Lists the observations to show to the operator. */
+/** Lists the observations that are shown to the operator. */
 function listFound({ adoption, config, restarts, upgrade }: Observations) {
   return { plan: () => adoption.now().plan, config, restarts, upgrade };
 }
@@ -195,7 +198,7 @@ function startPasses(
   });
 }
 
-/** Finds the directory of the node's data by the last usable node.conf; undefined before there is one. */
+/** Finds the node's data directory from the last usable node.conf; undefined before there is one. */
 function findNodeDataPath(
   document: ConfigDocument | undefined,
   { node }: SidecarSettings,

@@ -14,14 +14,14 @@ import {
 } from "../upkeep/drivers/kubernetes-api.ts";
 import { volumeSnapshotSettings, type VolumeSnapshotSettings } from "./settings.ts";
 
-/** Sources of the settings. `json`: prints one JSON document, and the log to standard error. */
+/** Sources for the settings. With `json`, prints one JSON document, and writes the log to standard error. */
 export type VolumeSnapshotOptions = Readonly<{
   env: Environment;
   settingsFile: string | undefined;
   json?: boolean | undefined;
 }>;
 
-/** Takes one snapshot of a node's volume. Returns the exit status: 0 done, 1 rejected, with the API server's message. */
+/** Takes one snapshot of a node's volume. Returns the exit status: 0 on success; 1 if rejected, with the API server's message. */
 export async function runVolumeSnapshotCommand(
   sources: VolumeSnapshotOptions,
   { signal, out, error, mask }: Pick<CommandOutput, "out" | "error"> & Readonly<{ signal: AbortSignal; mask: Mask }>,
@@ -49,7 +49,7 @@ const group = "/apis/snapshot.storage.k8s.io/v1";
 
 const path = "/volumesnapshots";
 
-/** Label of the snapshots that this command took of a claim; other snapshots are never deleted. */
+/** Label on the snapshots that this command took from a claim; other snapshots are never deleted. */
 const claimLabel = "gatehouse.io/claim";
 
 const listSchema = z.object({
@@ -59,10 +59,10 @@ const listSchema = z.object({
 export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
 
 /**
- * Takes one snapshot of a claim and deletes the oldest of this command's snapshots beyond `keep`. Returns the names of the new one and of
- * the deleted ones.
+ * Takes one snapshot of a claim and deletes the oldest snapshots that this command took beyond `keep`. Returns the names of the new
+ * snapshot and of the deleted ones.
  *
- * @throws {DriverError} when the API server rejects the request, with its message.
+ * @throws {DriverError} when the API server rejects the request, with the server's message.
  */
 export async function takeSnapshot(
   { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
@@ -82,7 +82,7 @@ export async function takeSnapshot(
     },
   };
   const made = await api.request("POST", path, signal, { group, body: manifest });
-  // A job killed after its request finds the snapshot when it runs again within the same second.
+  // If a job is killed after its request and runs again within the same second, it finds the existing snapshot.
   if (made.status !== 201 && made.status !== 409)
     throw createRefusal(`no snapshot of ${claim} was taken`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
@@ -102,7 +102,7 @@ export async function takeSnapshot(
 
 type Listed = z.output<typeof listSchema>["items"];
 
-/** Lists the names of all but the `keep` newest; sorts snapshots of the same second by name. */
+/** Lists the names of all snapshots except the `keep` newest; snapshots from the same second are sorted by name. */
 function listOldest(items: Listed, keep: number): readonly string[] {
   const order = ({ metadata }: Listed[number]) => `${metadata.creationTimestamp} ${metadata.name}`;
   const newestFirst = items.toSorted((a, b) => order(b).localeCompare(order(a)));

@@ -46,15 +46,15 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
   };
 }
 
-/** Free share and sizes of a volume. */
+/** Free fraction and sizes of a volume. */
 export type VolumeState = Readonly<{
-  /** Free share of the volume. */
+  /** Fraction of the volume that is free. */
   freeRatio: number;
   /** Size requested by the claim. */
   requestedBytes: number;
   /** Actual size of the volume. */
   capacityBytes: number;
-  /** Time since its last growth; undefined if it never grew. */
+  /** Time since the volume last grew; undefined if it never has. */
   grownMsAgo: number | undefined;
 }>;
 
@@ -72,7 +72,7 @@ export type GrowthPlan =
 
 const gibibyte = 2 ** 30;
 
-/** Decides on a volume's growth: one step at a time, up to the ceiling, never shrinking. Pure. */
+/** Determines whether a volume grows, and to what size: one step at a time, up to the ceiling, never shrinking. Pure. */
 export function planGrowth(volume: VolumeState, limits: GrowthLimits): GrowthPlan {
   if (volume.freeRatio >= limits.growBelowFreeRatio) return { kind: "enough" };
   if (volume.requestedBytes > volume.capacityBytes) return { kind: "growing" };

@@ -16,11 +16,11 @@ export type VolumeWatchOptions = GrowthLimits & Readonly<{ intervalMs: number; s
 
 export type VolumeWatchDependencies = Readonly<{
   claim: VolumeClaim;
-  /** Free share of the volume, or the reason why it is unknown; limited in time. */
+  /** Reads the fraction of the volume that is free, or the reason why it is unknown, within a time limit. */
   freeRatio: () => Promise<number | string>;
-  /** Time of the volume's last growth, by the wall clock; persisted across restarts of the sidecar. */
+  /** Time at which the volume last grew (wall clock); persisted across sidecar restarts. */
   grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
-  /** Whether the volume may grow now; if not, a due growth is only reported. */
+  /** Whether the volume may grow now; otherwise, growth that is due is only reported. */
   mayAct: () => boolean;
   board: ConditionBoard;
   events: EventLog;
@@ -33,7 +33,7 @@ const gibibyte = 2 ** 30;
 
 const watchedLook: WatchedCheck = { what: "The check of the node's volume", types: ["VolumeSizeSufficient"] };
 
-/** Grows the claim of the node's volume when it fills up. Settles when the watch has stopped. */
+/** Grows the claim for the node's volume when the volume fills up. Settles once the watch has stopped. */
 export async function watchVolume(options: VolumeWatchOptions, dependencies: VolumeWatchDependencies): Promise<void> {
   const { claim, board, events, clock, grownAt, log } = dependencies;
   const requested = createSampleGauge({
@@ -60,7 +60,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       return;
     }
     if (plan.kind === "grow") {
-      // Recorded first: a kill right after the request must not lead to a second request within the pause.
+      // The time is recorded first: a kill right after the request must not lead to a second request during the pause.
       grownAt.set(clock.wallMs());
       const message = `The volume grows to ${plan.toGibibytes} GiB; ${formatPercent(freeRatio)} of it were free.`;
       const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
@@ -138,8 +138,8 @@ function formatPercent(ratio: number): string {
 }
 
 /**
- * Measures the free share of bytes on a path's disk; returns the reason on failure. A lack of inodes alone doesn't grow a volume, which
- * never shrinks again.
+ * Measures the fraction of bytes that are free on a path's disk; returns the reason on failure. A lack of inodes alone doesn't make a
+ * volume grow, because a volume never shrinks again.
  */
 export async function measureFreeRatio(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)

@@ -1,28 +1,28 @@
 import type { z } from "zod";
 import type { statusPayments } from "../status-shapes.ts";
 
-/** Counts of a facilitator or a resource server at one moment. */
+/** A facilitator's or resource server's counts at one moment. */
 export type PaymentCounts = Readonly<{
-  /** By a monotonic clock. */
+  /** Measured by a monotonic clock. */
   atMs: number;
   pending: number;
   settled: number;
   refused: ReadonlyMap<string, number>;
   /** Gas balance of a facilitator's signer, in the chain's currency. */
   balance: number | undefined;
-  /** Requests without a payment, to which a resource server responded with its offers. */
+  /** Number of requests without a payment, to which a resource server responded with its offers. */
   unpaid: number;
 }>;
 
-/** Payments of the last hour, or of the observed part of it. */
+/** Payments in the last hour, or in the part of it that was observed. */
 type PaymentFigures = Omit<z.output<typeof statusPayments>, "service" | "balanceUnit">;
 
-/** Max reasons of rejected payments counted separately; a facilitator has some thirty. */
+/** Max number of rejection reasons that are counted separately; a facilitator has some thirty. */
 const reasonsMax = 64;
 
 const sample = /^(?<name>\w+)(?:\{(?<labels>[^}]*)\})? (?<value>\S+)$/;
 
-/** The metrics that count payments, by service: those in flight, and completed ones by `outcome`. */
+/** The metrics that count payments, by service: payments in flight, and completed payments by `outcome`. */
 const counted = {
   facilitator: {
     pending: "gatehouse_facilitator_settlements_pending",
@@ -34,7 +34,7 @@ const counted = {
 /** A service that counts payments. */
 export type PaidService = keyof typeof counted;
 
-/** Reads a service's counts from its metrics (Prometheus text format). */
+/** Reads a service's payment counts from its metrics (Prometheus text format). */
 export function readPaymentCounts(service: PaidService, metrics: string, atMs: number): PaymentCounts {
   const { pending, ended } = counted[service];
   const found = { pending: 0, settled: 0, unpaid: 0, balance: undefined as number | undefined };
@@ -58,10 +58,10 @@ export function readPaymentCounts(service: PaidService, metrics: string, atMs: n
 const keptForMs = 3_600_000;
 const keptEveryMs = 60_000;
 const dayMs = 86_400_000;
-/** Min period of a rate; a shorter one does not predict the coming days. */
+/** Min period for computing a rate; a shorter period does not predict the coming days. */
 const rateOverMsMin = 600_000;
 
-/** Remembers an hour of this process's counts, at most one per minute; if called less often, it covers the time since the last counts before that hour. */
+/** Retains one hour of this process's counts, at most one per minute. If called less often, it covers the time since the last counts before that hour. */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 
 /** Creates an empty watch. */
@@ -99,7 +99,7 @@ function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): Pay
   };
 }
 
-/** Sums up the signer's spending; deposits do not reduce it. */
+/** Adds up what the signer has spent; deposits do not reduce the sum. */
 function sumSpending(counts: readonly PaymentCounts[]): number {
   let spent = 0;
   for (const [index, { balance }] of counts.entries()) {

@@ -5,22 +5,22 @@ import { listPageLinks } from "#daemon/http/page-links.ts";
 import { createPaymentWatch, readPaymentCounts, type PaidService } from "./payment-figures.ts";
 import { addAssets } from "./static-routes.ts";
 
-/** Content of the page of a service without a node. */
+/** Page content for a service without a node. */
 export type ServicePage = Readonly<{
   service: PaidService;
   /** What the service does and who uses it, for its page header. */
   tags: readonly string[];
   chainId: number;
-  /** Pages to link to, each `name=URL`. */
+  /** Pages to which the page links, each `name=URL`. */
   pages: readonly string[];
-  /** Lines of code that stock clients need to pay this seller; default: no client pays it. */
+  /** Code with which stock clients can pay this seller; default: no client pays it. */
   describeBuyers?: () => Readonly<{ typescript: string; python: string }> | undefined;
 }>;
 
-/** Sources of the page. */
+/** Data sources for the page. */
 type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
-/** Creates the function that adds the page of a service without a node: `GET /`, the same page as a node's, and `GET /status`, its data source. */
+/** Creates the function that adds the page for a service without a node: `GET /`, the same page as a node's, and `GET /status`, its data source. */
 export function createServicePage({ service, tags, chainId, pages, describeBuyers }: ServicePage) {
   return (app: App, { readiness, metrics }: ServicePageSources): void => {
     const payments = createPaymentWatch();

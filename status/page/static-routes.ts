@@ -9,7 +9,7 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
 };
 
-/** No external resources, no inline code or style, no text parsed as HTML, no framing of the page. */
+/** No external resources, no inline code or styles, no text parsed as HTML, no framing of the page. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -30,7 +30,7 @@ function buildHeaders(type: string): Record<string, string> {
 const textType = "text/plain";
 const htmlType = "text/html";
 
-/** Adds a text: as HTML for clients that explicitly accept it, as browsers do, otherwise plain, for a reader with curl. */
+/** Adds a text: as HTML for clients that explicitly accept it, as browsers do, and otherwise as plain text, e.g. for curl. */
 export function addReadable(
   app: App,
   path: string,
@@ -43,7 +43,7 @@ export function addReadable(
   });
 }
 
-/** Adds a folder's files under `/page/`, and its `index.html` as `GET /`; all files, or only the listed ones. */
+/** Adds a folder's files under `/page/`, and its `index.html` as `GET /`; either all files or only those listed. */
 export function addAssets(app: App, folder: ProgramFolder, names = listProgramFiles(folder)): void {
   for (const name of names) {
     const type = types[extname(name)];

@@ -6,7 +6,7 @@ import type { GivenSecret } from "../known-service.ts";
 
 const look = createFindings("keys");
 
-/** Permission bits of users who are neither the owner nor in the group. */
+/** Permission bits for users who are neither the owner nor in the group. */
 const othersMode = 0o007;
 
 /** Reports the secrets given to each service, and whether other users can read their files. The settings check reports missing ones. */

@@ -10,12 +10,12 @@ const look = createFindings("ports");
 
 type Wanted = Readonly<{ listener: RequestedListener; owner: InspectedService }>;
 
-/** Checks the services' ports: open while the service runs, free while it doesn't, and used by only one service. */
+/** Checks that each port is open while its service runs, free while it doesn't, and used by only one service. */
 export const portsCheck: Check = async ({ services }) => {
   const wanted = services.flatMap((owner) => {
     const { settings } = owner;
     if (settings === undefined || !settings.ok) return [];
-    // Port 0 means any free one.
+    // Port 0 means any free port.
     return settings.facts.listeners.filter(({ port }) => port !== 0).map((listener) => ({ listener, owner }));
   });
   const found = await Promise.all(wanted.map((one) => checkPort(one, wanted)));

@@ -89,7 +89,7 @@ function deriveAddress(privateKey: string): string | undefined {
   try {
     return privateKeyToAddress(privateKey as `0x${string}`);
   } catch {
-    // Zero, or not below the group's order; not rethrown, as the error quotes the key.
+    // The key is zero, or not below the group order. The error is not rethrown, because it quotes the key.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { listAnswering, createFindings, type Check } from "../check.ts";
 
 const look = createFindings("versions");
 
-/** Checks that all running services have this command's version. */
+/** Checks that all running services are the same version as this command. */
 export const versionsCheck: Check = async ({ services }) =>
   listAnswering(services).map(({ service: { service }, configuration: { version: running } }) => {
     if (running === version) return look(service, "right", `runs ${version}, as this command`);

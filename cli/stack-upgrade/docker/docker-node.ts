@@ -7,10 +7,10 @@ import { runWorkspaceJob } from "./workspace-job.ts";
 /** Exit status of a killed process (128 + SIGKILL). */
 const killedStatus = 137;
 
-/** Creates the adapter for a node in a container, whose data is copied on its volume. */
+/** Creates the adapter for a node in a container, whose data is copied within its volume. */
 export function createDockerNode(engine: Engine): NodeAdapter {
   const inspect = async (record: StackRecord) => (await engine.inspect(buildNames(record).node))?.State;
-  // The sidecar would restart a node that stays silent while its data is copied.
+  // Otherwise the sidecar would restart the node, which doesn't respond while its data is copied.
   const stop = async (record: StackRecord) => {
     const { node, sidecar } = buildNames(record);
     await engine.stop(sidecar);

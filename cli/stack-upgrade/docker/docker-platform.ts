@@ -60,7 +60,7 @@ function listMadeContainers(record: StackRecord): readonly string[] {
   return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
 }
 
-/** Starts node and sidecar: Pulumi leaves stopped containers with an unchanged definition stopped. */
+/** Starts the node and the sidecar: Pulumi doesn't start stopped containers whose definition is unchanged. */
 async function startBoth(record: StackRecord, engine: Engine): Promise<StageOutcome> {
   const { node, sidecar } = buildNames(record);
   for (const name of [node, sidecar]) {
@@ -85,7 +85,7 @@ async function removeCopy(
   }
 }
 
-/** Removes containers with these names that Pulumi does not track, left by a killed update; returns their number. */
+/** Removes containers with these names that Pulumi does not track, left by a killed update; returns the number removed. */
 async function removeStrays(
   names: readonly string[],
   { pulumi, engine, say }: StrayDependencies & Readonly<{ engine: Engine }>,
@@ -96,7 +96,7 @@ async function removeStrays(
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
     say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
-    // It may be the node, using the only copy of the data: let it exit within its grace period first.
+    // The container may be the node, which may be using the only copy of the data: let it exit within its grace period first.
     await engine.stop(name);
     await engine.remove(name);
     removed += 1;

@@ -50,13 +50,13 @@ export type Engine = Readonly<{
   /** Finds the id of an image; undefined if the engine doesn't have it. */
   findImage: (reference: string) => Promise<string | undefined>;
   /**
-   * Runs a job to completion and removes it; returns its output. Throws with the job's last line if its exit status is not 0; also throws
-   * on a timeout, or if a job of this name runs for another owner.
+   * Runs a job to completion, removes it and returns its output. If the exit status is not 0, throws an error with the job's last output
+   * line; also throws on a timeout, or if a job with this name is running for another owner.
    */
   run: (job: EngineJob) => Promise<string>;
 }>;
 
-/** Label with a job's owner. */
+/** Label that holds a job's owner. */
 export const ownerLabel = "io.gatehouse.upgrade";
 
 const scheme = "unix://";

@@ -4,9 +4,10 @@ import { PulumiError } from "../pulumi/pulumi-process.ts";
 import { formatClearCommand, type CommandLocation } from "../stack-commands.ts";
 
 /**
- * Explains how to clear Pulumi's warning about creations during which an update of this upgrade was killed: Pulumi keeps them until an
- * operator checks, as it can't know their outcome. Covers only settled ones: containers with these names that the engine has under the id
- * that Pulumi knows. Doesn't clear them itself, because Pulumi's only command for that clears all pending creations.
+ * Explains how to clear Pulumi's warning about creations that were pending when an update of this upgrade was killed. Pulumi can't know
+ * their outcome, so it keeps them until an operator checks. Covers only creations with a known outcome: containers with these names that
+ * the engine has under the id in Pulumi's state. Doesn't clear them itself, because Pulumi's only command for that clears all pending
+ * creations.
  *
  * @param names containers that an upgrade creates.
  * @returns undefined if no creation of the upgrade is pending.

@@ -114,7 +114,7 @@ async function findSnapshotProblems(place: KubernetesPlace, cluster: Cluster): P
   ];
 }
 
-/** Finds reasons why the volume's driver can't take a snapshot: a class of another driver would fail only after the node is stopped. */
+/** Finds reasons why the volume's driver can't take a snapshot. Otherwise a snapshot class for another driver would fail only after the node is stopped. */
 async function findDriverProblems(
   { spec, status }: NodeClaim,
   { snapshotClass }: KubernetesTarget,

@@ -35,7 +35,7 @@ const claimShape = z.object({
 /** Fields of the node's claim that an upgrade reads. */
 export type NodeClaim = Readonly<z.output<typeof claimShape>>;
 
-/** Max wait for a snapshot that no controller picks up or that keeps failing: the node is stopped meanwhile. */
+/** Max wait for a snapshot that no controller picks up or that keeps failing; the node is stopped during the wait. */
 const hopelessMs = 180_000;
 
 export function findClaim(cluster: Cluster): Promise<NodeClaim | undefined> {

@@ -10,7 +10,7 @@ type Right = Readonly<{
   scoped: boolean;
 }>;
 
-/** Permissions for all steps of an upgrade and its rollback: missing ones must be known before the node is stopped. */
+/** Permissions needed by all steps of an upgrade and its rollback. Missing permissions must be detected before the node is stopped. */
 const needed: readonly Right[] = [
   { group: "apps", resource: "statefulsets", verbs: ["get", "patch"], scoped: true },
   { group: "", resource: "pods", verbs: ["get", "create", "patch", "delete"], scoped: true },

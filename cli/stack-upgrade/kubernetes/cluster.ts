@@ -39,7 +39,7 @@ export type Cluster = Readonly<{
   serves: (group: string) => Promise<boolean>;
   /** Returns false if an object of that name exists. */
   create: (object: ClusterObject) => Promise<boolean>;
-  /** Returns whether the caller has each of these permissions, by SelfSubjectAccessReviews, which the cluster does not store. */
+  /** Returns, for each permission, whether the caller has it; uses SelfSubjectAccessReviews, which the cluster does not store. */
   reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
   /** Returns false if no object has that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;

@@ -26,7 +26,7 @@ export type KubectlOptions = Readonly<{
   runMs?: number;
 }>;
 
-/** Creates a client of a stack's cluster over kubectl, which uses the operator's kubeconfig and login. */
+/** Creates a client for a stack's cluster via kubectl, which uses the operator's kubeconfig and login. */
 export function createKubectlCluster(
   { context, namespace }: Pick<KubernetesTarget, "context" | "namespace">,
   options: KubectlOptions = {},
@@ -53,7 +53,7 @@ export function createKubectlCluster(
       const printed = await run(["get", kind, "--output=json", ...(label === undefined ? [] : ["--selector", label])]);
       return read(z.object({ items: z.array(shape) }), printed, kind).items;
     },
-    // Not by listing all kinds, which fails if a cluster extension is broken.
+    // Doesn't list all kinds: that fails if a cluster extension is broken.
     serves: async (group) => {
       const words = ["get", `--raw=/apis/${group}`];
       const ran = await tryTo(words);

@@ -2,7 +2,7 @@ import type { PlatformDescription } from "../stack-platform.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { KubernetesTarget } from "../stack-target.ts";
 
-/** Names that the stack's program gives to its Kubernetes objects that an upgrade touches. */
+/** Names that the stack's program gives to the Kubernetes objects affected by an upgrade. */
 export const names = {
   workload: "node",
   /** StatefulSets number their pods from 0. */
@@ -10,7 +10,7 @@ export const names = {
   node: "node",
   sidecar: "sidecar",
   claim: "node-workspace",
-  /** Pod of an upgrade that works on the claim. */
+  /** Pod in which an upgrade works on the claim. */
   job: "node-upgrade",
   look: "node-look",
 } as const;

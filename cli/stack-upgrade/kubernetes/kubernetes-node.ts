@@ -14,7 +14,7 @@ import { findNodePod, identifyState, requireWorkload } from "./workload.ts";
 const flushMs = 1_800_000;
 const removeMs = 600_000;
 
-/** Creates the adapter for a node in a pod, whose data is kept by a VolumeSnapshot of its claim. */
+/** Creates the adapter for a node in a pod, whose data is preserved in a VolumeSnapshot of its claim. */
 export function createKubernetesNode(
   target: Pick<KubernetesTarget, "snapshotClass">,
   dependencies: ScaleDependencies,

@@ -10,7 +10,7 @@ import { scaleUp, type ScaleDependencies } from "./scale-node.ts";
 import { createKubernetesNode, removeCopy } from "./kubernetes-node.ts";
 import { findNodeImage, findNodePod, findNodeUser, findWorkload, requireWorkload } from "./workload.ts";
 
-/** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data by a VolumeSnapshot of its claim. */
+/** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data via a VolumeSnapshot of its claim. */
 export function createKubernetesPlatform(
   target: KubernetesTarget,
   {
@@ -34,7 +34,7 @@ export function createKubernetesPlatform(
       const pod = await findNodePod(cluster);
       return pod === undefined || findNodeImage(pod.spec.containers) === image;
     },
-    // Pulumi finds resources that it created by name, and adopts them.
+    // Pulumi finds the resources that it created by their names, and adopts them.
     removeStrays: async () => 0,
     listForgotten: async (_, { pulumi }) => {
       const { statefulSets } = await pulumi.readState();

@@ -9,8 +9,8 @@ import { names } from "./kubernetes-names.ts";
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
 /**
- * Creates the queries of a stack on Kubernetes: to its sidecar in its own pod, independent of the namespace's network policies, and to the
- * node through that pod's gateway.
+ * Creates the queries for a stack on Kubernetes. They reach the sidecar from within its own pod, regardless of the namespace's network
+ * policies, and the node through that pod's gateway.
  */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   const query = async (...words: readonly string[]) => {
@@ -32,7 +32,7 @@ export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
         if (read.success) return read.data;
         return { ok: false, message: `${program} answered something else than expected in the pod ${names.pod}` };
       } catch (error) {
-        // A removed pod, or one that doesn't run yet, doesn't respond either.
+        // A pod that was removed or isn't running yet counts as not responding.
         if (error instanceof ClusterError) return { ok: false, message: explain(error) };
         throw error;
       }

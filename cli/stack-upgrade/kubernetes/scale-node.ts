@@ -20,10 +20,11 @@ const killMs = 120_000;
 const releasesMax = 5;
 
 /**
- * Scales the node to 0, waits for its exit within its grace period, and returns how it exited. A finalizer keeps its pod until then, as for
- * job pods: only the pod records the exit, and this command may be killed meanwhile. {@link scaleDown} releases it.
+ * Scales the node to 0, waits for the node to exit within its grace period, and returns how it exited. As with job pods, a finalizer keeps
+ * the node's pod until the exit is read: only the pod records the exit, and this command may be killed before it reads it. {@link
+ * scaleDown} releases the pod.
  *
- * @throws {ClusterError} that may be temporary, if it does not exit.
+ * @throws {ClusterError} that may be temporary, if the node does not exit.
  */
 export async function endNode(dependencies: ScaleDependencies): Promise<NodeEnd> {
   const { cluster } = dependencies;
@@ -85,7 +86,7 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
 }
 
 /**
- * Releases ownership of the changed field: the next `pulumi up` would otherwise be rejected for a conflict with this field manager
+ * Releases ownership of the changed field. Otherwise the next `pulumi up` would be rejected because of a conflict with this field manager
  * (Kubernetes, "Server-Side Apply", "Conflicts").
  */
 async function releaseField(cluster: Cluster): Promise<void> {
@@ -127,7 +128,7 @@ async function waitForPod(
   }
 }
 
-/** Returns whether a pod has ended. The phase is set last; until then every container, including the sidecar, must have ended. */
+/** Returns whether a pod has exited. The phase is set last; before that, every container, including the sidecar, must have exited. */
 function hasEnded({ metadata, status }: NodePod): boolean {
   if (metadata.deletionGracePeriodSeconds === 0) return true;
   if (status.phase === "Succeeded" || status.phase === "Failed") return true;

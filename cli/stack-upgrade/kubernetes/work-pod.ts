@@ -17,7 +17,7 @@ export type WorkPod = Readonly<{
   more: readonly string[];
   /** Another claim to read, and its path in the pod. */
   source?: Readonly<{ claim: string; place: string }>;
-  /** Whether to run on the machine of the node's pods: while the node runs, its claim may be reachable only there. */
+  /** Whether to run on the machine that the node's pods run on: while the node runs, its claim may be accessible only there. */
   onNodeOfPods: boolean;
   withinMs: number;
 }>;
@@ -84,7 +84,7 @@ export async function runWorkPod(
   }
 }
 
-/** Removes a pod of this name that a killed run left, possibly still working. */
+/** Removes a pod with this name that a killed run left behind; the pod may still be working. */
 async function makeWay({ name, owner }: WorkPod, { cluster, clock, pause }: ScaleDependencies): Promise<void> {
   const untilMs = clock.monotonicMs() + removedWithinMs;
   for (let isRemoved = false; ; isRemoved = true) {
@@ -150,7 +150,7 @@ export function buildWorkPod(place: WorkLocation, pod: WorkPod): ClusterObject {
   };
 }
 
-/** Builds the specification of such a pod. Pure. */
+/** Builds the specification of a work pod. Pure. */
 export function buildWorkSpec({ prefix, toolImage, user }: WorkLocation, pod: WorkPod) {
   const { source, onNodeOfPods, withinMs } = pod;
   const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };

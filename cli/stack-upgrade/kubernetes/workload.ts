@@ -14,7 +14,7 @@ const container = z.object({
 const workloadShape = z.object({
   metadata: z.object({
     uid: z.string(),
-    /** Increases with every change of the specification, even if later reverted. */
+    /** Increases with every change to the specification, even one that is later reverted. */
     generation: z.number(),
     labels: z.record(z.string(), z.string()).default({}),
     managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
@@ -48,7 +48,7 @@ const podShape = z.object({
   metadata: z.object({
     uid: z.string(),
     deletionTimestamp: z.string().optional(),
-    /** Remaining grace period in seconds; 0 once its machine has stopped it and unmounted its volumes. */
+    /** Remaining grace period in seconds; 0 once the pod's machine has stopped the pod and unmounted its volumes. */
     deletionGracePeriodSeconds: z.number().optional(),
     finalizers: z.array(z.string()).default([]),
   }),
@@ -82,7 +82,7 @@ export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** Identifies the state of the StatefulSet: a later difference means that the node may have been started. Pure. */
+/** Identifies the state of the StatefulSet; if it differs later, the node may have been started in between. Pure. */
 export function identifyState({ metadata: { uid, generation } }: Workload): string {
   return `${uid} ${generation}`;
 }

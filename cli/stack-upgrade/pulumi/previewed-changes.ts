@@ -21,7 +21,10 @@ const imageResource = "node-image";
 
 const shownMax = 8;
 
-/** Describes a previewed update's changes to anything but the node and its sidecar, which a rollback would also revert. Undefined if there are none. Pure. */
+/**
+ * Describes the changes that a previewed update makes to anything but the node and its sidecar; a rollback would revert these too.
+ * Undefined if there are none. Pure.
+ */
 export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
   const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
@@ -36,7 +39,7 @@ export function isNodeReplaced(steps: readonly PreviewedStep[], prefix: string):
   return steps.some(({ op, urn }) => !idle.has(op) && parseName(urn) === `${prefix}-node`);
 }
 
-/** Returns whether it is the stack itself, of which only outputs change. */
+/** Returns whether the resource is the stack itself, of which only outputs change. */
 function isBookkeeping(urn: string): boolean {
   return urn.includes("::pulumi:pulumi:Stack::");
 }

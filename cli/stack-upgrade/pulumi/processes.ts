@@ -5,9 +5,9 @@ import { bootTime } from "#daemon/clock.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { waitUntil } from "#daemon/time.ts";
 
-/** Processes of this machine. */
+/** Processes on this machine. */
 export type Processes = Readonly<{
-  /** Reads a process's start time as a text unique to it; undefined if it has exited. */
+  /** Reads a process's start time as a string unique to the process; undefined if it has exited. */
   startOf: (pid: number) => Promise<string | undefined>;
   /** Sends SIGINT. */
   interrupt: (pid: number) => void;
@@ -30,9 +30,9 @@ const checkAgainMs = 50;
 type ProcessRow = Readonly<{ pid: number; parent: number; session?: number; start: string }>;
 
 /**
- * Reads a process's start time as a text that no other process with its id ever has; undefined if it has exited.
+ * Reads a process's start time as a string that no other process with the same id ever has; undefined if the process has exited.
  *
- * @throws {Error} if this machine does not report it.
+ * @throws {Error} if this machine does not report the start time.
  */
 export async function readProcessStart(pid: number): Promise<string | undefined> {
   return (await readRows(pid))[0]?.start;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** A Pulumi backend in a form that is safe to store and print: its address may contain a password. */
+/** A Pulumi backend in a form that is safe to store and print; the backend's address may contain a password. */
 export const pulumiBackend = z.object({
   /** Address without user and options. */
   shown: z.string(),
@@ -16,8 +16,8 @@ export type PulumiBackend = Readonly<z.output<typeof pulumiBackend>>;
 const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
 
 /**
- * Identifies a backend: Pulumi Cloud by origin alone, because Pulumi appends the page of the logged-in user; any other by its address
- * without the password, which may change for the same database. Pure.
+ * Identifies a backend. Pulumi Cloud is identified by its origin alone, because Pulumi appends the logged-in user's page; any other backend
+ * by its address without the password, which may change for the same database. Pure.
  */
 export function identifyBackend(address: string): PulumiBackend {
   const url = URL.parse(address);

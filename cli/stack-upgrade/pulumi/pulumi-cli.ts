@@ -23,7 +23,7 @@ export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLin
 
 /** Part of a stack's state that an upgrade reads. */
 export type PulumiState = Readonly<{
-  /** By URN: engine ids of containers, and cluster locations of StatefulSets (`namespace/name`). */
+  /** Keyed by URN: container ids in the engine, and StatefulSet locations in the cluster (`namespace/name`). */
   containers: ReadonlyMap<string, string>;
   statefulSets: ReadonlyMap<string, string>;
   /** URNs of resources being created when an update was killed. */
@@ -32,7 +32,7 @@ export type PulumiState = Readonly<{
 
 /** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
-  /** Reads the backend that has the state: another one may have a stack of the same name. */
+  /** Reads which backend holds the state: another backend may have a stack with the same name. */
   readBackend: () => Promise<PulumiBackend>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
@@ -40,7 +40,7 @@ export type PulumiCli = Readonly<{
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
-  /** Refreshes these resources' real state into Pulumi's. */
+  /** Refreshes these resources in Pulumi's state from their real state. */
   refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
   readState: () => Promise<PulumiState>;
   /** Removes any lock of the stack; only for a lock whose update is known to have ended. */
@@ -64,7 +64,7 @@ const exportShape = z.object({
 });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
-/** Creates a client of a stack over Pulumi's command line. */
+/** Creates a client for a stack via Pulumi's command line. */
 export function createPulumiCli(
   { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
   { run }: Readonly<{ run: RunPulumi }>,

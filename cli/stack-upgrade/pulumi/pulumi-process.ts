@@ -25,7 +25,7 @@ export type PulumiRun = Readonly<{
   withinMs: number;
   /** Called with each line as it arrives. */
   onLine?: (line: string) => void;
-  /** Called with the process id before the program starts in it; if it throws, or this process exits meanwhile, the program never starts. */
+  /** Called with the process id before the program starts in that process. If the callback throws, or if this process exits first, the program never starts. */
   onBegin?: (pid: number) => Promise<void>;
 }>;
 
@@ -40,8 +40,8 @@ export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const wordsLength = 65_536;
 /**
- * Time for an interrupted update to record its changes: Pulumi waits for calls in flight, and its Docker provider for a container to become
- * healthy, which takes up to 300 seconds for a sidecar whose node is silent.
+ * Time for an interrupted update to record its changes. Pulumi waits for calls in flight, and its Docker provider waits for a container to
+ * become healthy: up to 300 seconds for a sidecar whose node doesn't respond.
  */
 export const interruptMs = 420_000;
 const checkAgainMs = 250;
@@ -90,7 +90,7 @@ export function createPulumiProcess(
 async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
   const opening = stdio[3];
   if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
-  // If the process has exited meanwhile, its exit status reports that.
+  // If the process has already exited, its exit status reports that.
   opening.on("error", () => {});
   try {
     await onBegin(pid);
@@ -108,7 +108,7 @@ type Following = Readonly<{
   onLine: PulumiRun["onLine"];
 }>;
 
-/** Forwards a program's lines until it exits, and interrupts it at a limit; returns a description of that limit. */
+/** Forwards a program's output lines until it exits. Interrupts the program if it reaches a limit, and returns a description of that limit. */
 async function followToEnd(
   child: ChildProcess,
   { files, withinMs, notedMs, onLine }: Following,
@@ -124,7 +124,7 @@ async function followToEnd(
     const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
     if (why !== undefined) {
       over = { why, atMs: nowMs };
-      // Only once: on a second one, Pulumi exits without recording its changes.
+      // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
       child.kill("SIGINT");
     }
     await pause(checkAgainMs);

@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An unnamed file for a program's output: unlike a pipe, it still accepts output after this process was killed. */
+/** An unnamed file for a program's output: unlike a pipe, it still accepts output after this process is killed. */
 export type ScratchFile = AsyncDisposable &
   Readonly<{
     fd: number;

@@ -1,4 +1,4 @@
-/** Counts a run's external changes and ends it at one of them like kill -9: nothing happens afterwards. */
+/** Counts the external changes that a run makes, and ends the run at one of them like kill -9: nothing happens afterwards. */
 export type KillSwitch = Readonly<{
   /** Makes one change, unless the run has ended. */
   change: <T>(effect: () => T) => Promise<T>;

@@ -27,7 +27,7 @@ import { createWorldTime } from "./world-time.ts";
 
 /**
  * Creates a stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data shows which
- * versions ran over it. A run can be killed at any change that it makes; its containers and processes continue without it.
+ * versions have run on it. A run can be killed at any change that it makes; its containers and processes continue without it.
  */
 export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {
   const state = createState(kind);

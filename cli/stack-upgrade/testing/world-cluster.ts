@@ -159,7 +159,7 @@ function removeObject({ state }: WorldParts, kind: ClusterKind, name: string): v
   state.copy = undefined;
 }
 
-/** Lists the steps of a snapshot. It is torn if the volume is written to meanwhile, or its machine has not flushed it yet. */
+/** Lists the steps of a snapshot. The snapshot is torn if the volume is written to during these steps, or if the volume's machine has not flushed it yet. */
 function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
   const [before, pods] = [state.live, state.cluster.pods];
   const wasStill = state.cluster.pod === undefined && state.cluster.isFlushed;

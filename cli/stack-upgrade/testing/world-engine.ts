@@ -36,7 +36,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
     start: (name) => change(() => startContainer(parts, name, find(name)?.image ?? "")),
     remove: (name) =>
       change(() => {
-        // It is killed: a node leaves half-written data.
+        // The container is killed: a node leaves half-written data.
         if (name === names.node && find(name)?.running === true) state.live = [...state.live, torn];
         state.containers.delete(name);
       }),

@@ -101,7 +101,7 @@ function stopUpdate({ state, kind }: WorldParts, pid: number): void {
   if (state.lockedBy === pid) state.lockedBy = undefined;
 }
 
-/** Lists the steps of an update: Pulumi reads the configuration once, and records each resource once it runs. */
+/** Lists the steps of an update: Pulumi reads the configuration once, and records each resource once the resource runs. */
 function listSteps(parts: WorldParts): readonly TaskStep[] {
   const { state, meet, kind } = parts;
   const image = state.config["gatehouse:nodeImage"] ?? "";
@@ -144,7 +144,7 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
     }),
     at(0.75, () => {
       state.pulumiKnows = image;
-      // Those of killed updates remain.
+      // The pending creations of killed updates remain.
       state.pendingCreations = state.pendingCreations.slice(0, -1);
     }),
     unlock,

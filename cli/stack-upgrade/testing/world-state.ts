@@ -78,7 +78,7 @@ export type WorldState = {
   keepsSidecar: boolean;
   /** Containers that killed updates were creating, or that an update creates now. */
   pendingCreations: readonly string[];
-  /** Process that has Pulumi's lock; a killed one keeps it. */
+  /** Process that holds Pulumi's lock; a killed process keeps it. */
   lockedBy: number | undefined;
   processes: Map<number, WorldProcess>;
   /** Id of the next process. */

@@ -11,29 +11,29 @@ import { ListenerConnections } from "./listener-connections.ts";
 export type ListenerShare = Readonly<{
   /** Name in metrics. */
   name: string;
-  /** Whether it leaves a quarter to other listeners, because it is public. */
+  /** Whether the listener leaves a quarter of the connections to other listeners, because it is public. */
   leavesRoom?: boolean;
 }>;
 
 /** A snapshot of the process's connections and descriptors. */
 export type ConnectionState = Readonly<{
-  /** Clients' connections, without those of the operators' listener, and their current limit. */
+  /** Open client connections, not counting those to the operators' listener, and their current limit. */
   open: number;
   most: number;
   /** File descriptors of the process; `used` is undefined if the system doesn't report it. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** Resource or setting that limits connections. */
   bound: "descriptors" | "memory" | "setting";
-  /** Milliseconds since a connection was last refused or closed because the limit was reached; undefined: never. */
+  /** Milliseconds since a connection was last refused or closed because the limit was reached; undefined if that never happened. */
   fullForMs: number | undefined;
 }>;
 
 /** The process's connection limit, shared by its listeners. Disposing of it stops the descriptor checks. */
 export type ConnectionBudget = Disposable &
   Readonly<{
-    /** Connections of a client listener, taken from the shared limit. */
+    /** Connections of a client listener, which count toward the shared limit. */
     listener: (share: ListenerShare) => ListenerConnections;
-    /** Connections of the operators' listener, taken from the reserve: probes get responses even when all others are in use. */
+    /** Connections of the operators' listener, taken from the reserve: probes get responses even when all other connections are in use. */
     operators: () => ListenerConnections;
     state: () => ConnectionState;
   }>;
@@ -52,28 +52,28 @@ export type ConnectionBudgetDependencies = Readonly<{
  * in a buffer of up to twice that size.
  */
 const connectionBytes = 40 * 1_024;
-/** Share of the memory for connections; counted bytes have their own quarter, and may briefly be in memory twice. */
+/** Share of the memory for connections. Counted bytes have a separate quarter, and may briefly be in memory twice. */
 const memoryShare = 1 / 4;
-/** Heap used by a connection: a WebSocket (12 KiB, measured) and its subscriptions. */
+/** Heap that a connection uses: a WebSocket (12 KiB, measured) and its subscriptions. */
 const connectionHeapBytes = 20 * 1_024;
 /** Share of the heap limit for connections; V8's young generation takes up to 96 MiB of the heap, a service's own code and data some 40 MiB. */
 const heapShare = 1 / 3;
-/** Min connection limit, regardless of memory. */
+/** Min connection limit, even if memory is short. */
 const memoryLeast = 64;
 /** Interval between checks of the process's open descriptors. */
 const lookMs = 1_000;
-/** With a low descriptor limit, the reserve is at most this share of it; clients get the rest. */
+/** If the descriptor limit is low, the reserve is at most this share of it; clients get the rest. */
 const reserveShare = 3 / 4;
 /** Descriptors that stay free in addition to those in use: starting a program briefly takes six. */
 const spareDescriptors = 16;
-/** With a low descriptor limit, the spare descriptors are at most this share of it. */
+/** If the descriptor limit is low, the spare descriptors are at most this share of it. */
 const spareShare = 1 / 8;
-/** Max connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, with six each. */
+/** Max connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, with six connections each. */
 const operatorsMost = 32;
-/** With a low descriptor limit, they are this share of it, with a small minimum. */
+/** If the descriptor limit is low, the max connections to the operators' listener are this share of it, with a small minimum. */
 const operatorsShare = 1 / 8;
 const operatorsLeast = 4;
-/** Min burst of an address's new connections, in seconds of its rate. */
+/** Min burst of new connections from one address, in seconds of its permitted rate. */
 const burstSeconds = 3;
 /** Share of all connections that a public listener may use. */
 const anybodyShare = 3 / 4;
@@ -150,7 +150,7 @@ export function createConnectionBudget(
   };
 }
 
-/** Computes the connection limit by memory and heap. */
+/** Computes the connection limit from memory and heap size. */
 function computeConnectionLimit({
   memoryBytes,
   heapBytes,
@@ -160,7 +160,7 @@ function computeConnectionLimit({
   return Math.max(memoryLeast, Math.floor(Math.min(inMemory, inHeap)));
 }
 
-/** Returns a function that computes the descriptors available to clients' connections besides the `others` in use. */
+/** Returns a function that computes how many descriptors are available to client connections while `others` are in use. */
 function createDescriptorLimit(limit: number, descriptorReserve: number): (others: number) => number {
   const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
   const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
@@ -175,7 +175,7 @@ function findBound(
   return most === mostByMemory ? "memory" : "descriptors";
 }
 
-/** Creates the connection budget of this process, from its memory and its file descriptor limit. */
+/** Creates the connection budget for this process, based on its memory and its file descriptor limit. */
 export function boundProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
@@ -190,11 +190,11 @@ export function boundProcessConnections(
   });
 }
 
-/** Max addresses remembered; beyond that, those without new connections for longest are forgotten. */
+/** Max addresses remembered; beyond that, the addresses that have gone longest without new connections are forgotten. */
 const rememberedMost = 100_000;
 const msOfSecond = 1_000;
 
-/** Limits the rate of new connections per address. Remembers only addresses with new connections within their burst's time. */
+/** Limits the rate of new connections per address. Remembers an address only until its full burst is available again. */
 export class NewConnections {
   readonly #stepMs: number;
   readonly #burstMs: number;
@@ -209,7 +209,7 @@ export class NewConnections {
     this.#clock = clock;
   }
 
-  /** Checks whether an address may open another connection now, and counts it if so. Rejected connections don't count. */
+  /** Checks whether an address may open another connection now, and if so, counts the connection. Rejected connections don't count. */
   mayMake(address: string): boolean {
     const nowMs = this.#clock();
     const settledAtMs = Math.max(nowMs, this.#settledAtMs.get(address) ?? nowMs);

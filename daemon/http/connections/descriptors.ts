@@ -11,7 +11,7 @@ export type Descriptors = Readonly<{
 /** Directory in which Linux lists a process's descriptors (proc(5)). */
 const shown = "/proc/self/fd";
 
-/** Error codes when the check itself gets no descriptor. */
+/** Error codes that mean that the check itself could not get a descriptor. */
 const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 /** Returns this process's descriptor limit (getrlimit(2), RLIMIT_NOFILE), and a function that counts open descriptors. */
@@ -21,7 +21,7 @@ export function countOwnDescriptors(): Descriptors {
 }
 
 function readLimit(): number {
-  // Otherwise the report blocks while it resolves every peer's name.
+  // Without this option, the report blocks while it resolves every peer's name.
   const report = Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const soft = userLimits?.open_files?.soft;
@@ -30,7 +30,7 @@ function readLimit(): number {
 
 function countOpen(limit: number): number | undefined {
   try {
-    // Since Linux 6.2 the directory's size is the count; reading it takes no descriptor.
+    // Since Linux 6.2, the directory's size is the count, and reading it takes no descriptor.
     return statSync(shown).size || readdirSync(shown).length;
   } catch (error) {
     return exhausted.has((error as NodeJS.ErrnoException).code ?? "") ? limit : undefined;

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { requestTimeout } from "./refused-connection.ts";
 
 /**
- * State of a connection and its start time: `new` has sent no request yet, `kept` got a response and waits for its client's next request,
- * `unfinished` has an incomplete request, `busy` is waiting for a response or is a WebSocket.
+ * State of a connection and the time at which that state began. `new`: has sent no request yet; `kept`: got a response and waits for its
+ * client's next request; `unfinished`: has an incomplete request; `busy`: waits for a response or is a WebSocket.
  */
 export type ConnectionStanding = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
 
@@ -23,18 +23,18 @@ export class HeldConnection {
   readonly socket: Socket;
   /** Address key under which the connection is counted; undefined: not counted. */
   address: string | undefined;
-  /** Undefined for node:http. */
+  /** Undefined if node:http serves the connection. */
   server: ConnectionServer | undefined;
   #request: IncomingMessage | undefined;
   #underWay = 0;
   #hasRequested = false;
   #isUpgraded = false;
   #idleSinceMs: number;
-  /** Bytes read by the end of the last request: more means that another one has started. */
+  /** Number of bytes read by the end of the last request; if more have been read, another request has started. */
   #readAtWhole = 0;
   /** Time at which the incomplete request started, or was first seen. */
   #begunAtMs: number | undefined;
-  /** Bytes read by the client when its last progress was seen; undefined while nothing is pending for it. */
+  /** Number of bytes that the client had read when its last progress was seen; undefined while nothing is pending for it. */
   #taking: Readonly<{ taken: number; sinceMs: number }> | undefined;
 
   constructor(socket: Socket, nowMs: number) {
@@ -42,7 +42,7 @@ export class HeldConnection {
     this.#idleSinceMs = nowMs;
   }
 
-  /** Records a request whose headers node:http has read. */
+  /** Records the start of a request whose headers node:http has read. */
   beginRequest(request: IncomingMessage, response: ServerResponse, clock: () => number): void {
     this.#hasRequested = true;
     this.#request = request;
@@ -59,7 +59,7 @@ export class HeldConnection {
     });
   }
 
-  /** Checks whether the client has read none of its pending output for `forMs`. Call it repeatedly: the first call starts the timer. */
+  /** Checks whether the client has read none of its pending output for `forMs`. Must be called repeatedly: the first call starts the timer. */
   takesNothing(nowMs: number, forMs: number): boolean {
     const { bytesWritten, writableLength } = this.socket;
     const taken = bytesWritten - writableLength;
@@ -102,7 +102,7 @@ export class HeldConnection {
   }
 }
 
-/** Grace period for a new connection's first bytes before it may be closed in favour of others: a round trip and a lost packet. */
+/** Grace period for a new connection's first bytes before it may be closed in favour of others: allows for a round trip and a lost packet. */
 const newGraceMs = 1_000;
 /** Grace period for an incomplete request before its connection may be closed in favour of others. */
 const unfinishedGraceMs = 3_000;
@@ -115,15 +115,19 @@ const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as c
 export type ShedOptions = Readonly<{
   nowMs: number;
   most: number;
-  /** Max connections closed of addresses over their share; absent: `most`. */
+  /** Max number of connections to close from addresses over their share; if absent, `most`. */
   mostOfGreedy?: number;
-  /** Whether an address has more than its share of connections: its idle ones are closed before all others, without grace. Absent: no address has. */
+  /**
+   * Returns whether an address has more than its share of connections. Idle connections from such an address are closed before all others,
+   * without a grace period. If absent, no address is over its share.
+   */
   isOverShare?: (address: string) => boolean;
 }>;
 
 /**
- * Selects connections to close in favour of others: first those of addresses over their share; then connections without a request, then
- * keep-alive ones, then those with an incomplete request; the longest idle first within each kind. Never one with a request in flight.
+ * Selects connections to close in favour of others: first those from addresses over their share, then connections without a request, then
+ * keep-alive connections, then those with an incomplete request. Within each kind, the longest idle come first. Never selects a connection
+ * with a request in flight.
  */
 export function chooseToShed(
   connections: Iterable<HeldConnection>,

@@ -14,7 +14,7 @@ export type ListenerRoom = Readonly<{
   most: () => number;
   /** Current connection limit per address. */
   mostOfAddress: () => number;
-  /** Checks whether an address may open another connection now, and counts it if so. */
+  /** Checks whether an address may open another connection now, and if so, counts the connection. */
   mayMake: (address: string) => boolean;
   /** Whether the process has a free connection slot; checked after this listener's own limit. */
   hasRoom: () => boolean;
@@ -26,13 +26,16 @@ export type ListenerRoom = Readonly<{
   clock: () => number;
 }>;
 
-/** Share of the connections closed at once to free slots: scanning all of them for each new one would cost too much. */
+/** Share of the connections that is closed at once to free slots: scanning all connections for each new one would cost too much. */
 const shedShare = 1 / 64;
-/** The same share for addresses over their share: a client that reopens closed connections at once makes others pay for each scan. */
+/**
+ * Share of the connections that is closed at once for addresses over their share. It is higher because a client that immediately reopens
+ * closed connections makes others pay for each scan.
+ */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;
-/** Max connections closing or being refused at a time, taken from the reserve; beyond that they are closed without a response. */
+/** Max number of connections that are closing or being refused at a time, taken from the reserve; any more are closed without a response. */
 const leavingMost = 16;
 
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
@@ -43,7 +46,7 @@ const addressFull = formatRejection("429 Too Many Requests", "too many connectio
   "Retry-After: 1",
 ]);
 
-/** The connections of a listener: limited, tracked by state; idle ones are closed before a new one is refused. */
+/** The connections of a listener: limited, and tracked by state. Idle connections are closed before a new one is refused. */
 export class ListenerConnections {
   readonly #room: ListenerRoom;
   readonly #held = new Map<Socket, HeldConnection>();
@@ -69,12 +72,12 @@ export class ListenerConnections {
     return this.#leaving;
   }
 
-  /** Limits a server's connections. Install it as the last connection handler, so that no work is done for a connection that will be refused. */
+  /** Limits a server's connections. Install it as the last connection handler, so that no work is done for a connection that is about to be refused. */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
     );
-    // A separate listener would make node:http accept every upgrade.
+    // Adding an upgrade listener here would make node:http accept every upgrade.
     if (server.listenerCount("upgrade") > 0) {
       server.prependListener("upgrade", (_, socket) => this.#held.get(socket as Socket)?.upgrades());
     }
@@ -85,8 +88,8 @@ export class ListenerConnections {
 
   /**
    * Limits the number and rate of connections per address. Call it before installing anything that reads the client's address from the
-   * connection, such as a PROXY protocol header, so that it sees the resulting address. A proxy peer represents many clients, and is not
-   * limited.
+   * connection, such as a PROXY protocol header, so that it sees the resulting address. A peer that is a proxy represents many clients, and
+   * is not limited.
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     admitBefore(server, (remoteAddress) => {
@@ -188,7 +191,7 @@ export class ListenerConnections {
     if (this.#leave(socket)) rejectConnection(socket, reason === "full" ? full : addressFull);
   }
 
-  /** Counts a departing connection until it is closed; false: too many are departing, and it was destroyed. */
+  /** Counts a departing connection until it is closed. Returns false if too many are departing, in which case the connection is destroyed. */
   #leave(socket: Socket): boolean {
     if (this.#leaving >= leavingMost) {
       socket.on("error", () => socket.destroy());

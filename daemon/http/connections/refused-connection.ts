@@ -3,15 +3,15 @@ import type { Socket } from "node:net";
 /** Time limit for a refused client to read its response. */
 const refusalMs = 1_000;
 
-/** As node:http responds to a malformed request. */
+/** The response that node:http sends to a malformed request. */
 export const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
-/** As node:http responds to a request that isn't complete in time. */
+/** The response that node:http sends to a request that isn't complete in time. */
 export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /** Sends a refused connection its response, discards its input, and closes it soon, regardless of the client. */
 export function rejectConnection(socket: Socket, answer: string): void {
-  // Followed by "close".
+  // A "close" event follows.
   socket.on("error", () => socket.destroy());
   // Not the socket's `setTimeout`, which every byte from the client would reset.
   const late = setTimeout(() => socket.destroy(), refusalMs);

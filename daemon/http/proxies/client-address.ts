@@ -15,7 +15,10 @@ export type ClientAddress = Readonly<{
   of: (remoteAddress: string, forwarded: string | undefined) => string;
 }>;
 
-/** Cache of whether peers and earlier hops are trusted: nearly all hops are the same few proxies. An address has at most 45 characters, and a zone. */
+/**
+ * Size of the cache that records whether peers and earlier hops are trusted: nearly all hops are the same few proxies. An address has at
+ * most 45 characters, plus a zone.
+ */
 const keptPeers = { most: 10_000, nameLength: 128 };
 
 /**
@@ -61,7 +64,10 @@ export function readNodeAddress(node: string): string | undefined {
   return isIP(host) === 0 ? undefined : toPlainAddress(host);
 }
 
-/** Creates a check whether an address lies in one of these networks, given as addresses and CIDR ranges; an IPv4-mapped IPv6 address counts as IPv4. */
+/**
+ * Creates a function that checks whether an address lies in one of these networks, which are addresses and CIDR ranges; an IPv4-mapped IPv6
+ * address counts as IPv4.
+ */
 export function createNetworkList(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -73,7 +79,7 @@ export function createNetworkList(networks: readonly string[]): (address: string
   return (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Leading groups of an IPv6 address, 16 bits each, that identify a single client's network. */
+/** Number of leading 16-bit groups of an IPv6 address that identify a single client's network. */
 const networkGroups = 4;
 
 /**
@@ -111,8 +117,8 @@ function joinValues(value: string | readonly string[] | undefined): string | und
 }
 
 /**
- * Reads the nodes in a forwarding header, the nearest first, at most `most`: X-Forwarded-For, or `for` of RFC 7239's Forwarded, empty if an
- * element has none. Returns none for an unparsable header.
+ * Reads at most `most` nodes from a forwarding header, the nearest first. The nodes are those in X-Forwarded-For, or the `for` parameters
+ * of RFC 7239's Forwarded; an element without one yields an empty node. Returns no nodes for an unparsable header.
  */
 function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string, most: number): readonly string[] {
   if (header === "x-forwarded-for") return splitFromEnd(value, most);
@@ -124,7 +130,7 @@ function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string,
       .toReversed()
       .slice(0, most);
   } catch {
-    // The client may send anything, unlike a proxy; then only the proxy's own address is known.
+    // Unlike a proxy, the client may send anything. If it does, only the proxy's own address is known.
     return [];
   }
 }

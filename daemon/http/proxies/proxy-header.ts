@@ -84,10 +84,10 @@ function readVersion2(bytes: Buffer): ProxyHeaderReading {
 const timeoutMs = 5_000;
 
 /**
- * Installs the PROXY protocol before a server's other connection handlers: a connection from a trusted proxy starts with a header, which
- * sets its `remoteAddress` to the client's. Without a complete header in time, the connection is closed without a response, because its
- * client is unknown. Other connections are served unchanged; a header on them is an invalid HTTP request. Call it before the server
- * listens, after installing the handlers that need the client's address.
+ * Installs the PROXY protocol before a server's other connection handlers: a connection from a trusted proxy starts with a header, and the
+ * connection's `remoteAddress` is set to the client's address from that header. If the header is not complete in time, the connection is
+ * closed without a response, because its client is unknown. Other connections are served unchanged; a header on them is an invalid HTTP
+ * request. Call it before the server listens, after installing the handlers that need the client's address.
  */
 export function takeProxyHeaders(server: Server, isTrusted: (remoteAddress: string) => boolean): void {
   putBefore(server, (behind) => (socket) => {
@@ -116,7 +116,7 @@ function waitForHeader(socket: Socket, behind: ServeConnection): void {
     socket.off("close", ended);
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
-    // Only now, because the fast path receives only data read from here on, not what the stream read before.
+    // Done only now, because the fast path receives only data read from now on, not data that the stream has already read.
     if (read.length > header.endsAt) returnRead(socket, read.subarray(header.endsAt));
     return true;
   });

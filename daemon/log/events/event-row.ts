@@ -8,7 +8,7 @@ export type LogEventRow = Readonly<{
   means: string;
   /** A sentence describing what the operator should do. */
   act?: string;
-  /** Its page in docs/runbooks/, without the extension. */
+  /** The event's page in docs/runbooks/, without the extension. */
   runbook?: string;
 }>;
 

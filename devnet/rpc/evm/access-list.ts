@@ -31,7 +31,10 @@ async function runTracer<T>(node: Node, { call, block, ...overrides }: ChainCall
   return node.anvil.request<T>("debug_traceCall", [call, block, { tracer, ...overrides }]);
 }
 
-/** Lists the touched accounts. Sender, receiver, proposer and precompiled contracts are warm in every call, so they are listed for their storage only. */
+/**
+ * Lists the touched accounts. Sender, receiver, proposer and precompiled contracts are warm in every call, so they are listed only if the
+ * call touches their storage.
+ */
 function listTouched(touched: BlockState, { from, to }: CallFrame): AccessList["accessList"] {
   const known = new Set([from, to, ...validatorAddresses]);
   return Object.entries(touched)

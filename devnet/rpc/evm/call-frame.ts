@@ -41,15 +41,15 @@ export type ParityTrace = Readonly<{
 export type TransactionGas = Readonly<{ gas: Hex; gasUsed: Hex }>;
 
 /**
- * Corrects the outermost frame: geth shows the transaction's gas limit and its gas used, with the intrinsic gas; anvil shows the limit
- * without the intrinsic gas, and the gas used by the block so far.
+ * Corrects the outermost frame. Geth shows the transaction's gas limit and gas used, including the intrinsic gas; anvil shows the gas limit
+ * without the intrinsic gas, and the gas that the block has used so far.
  */
 export function withTransactionGas(frame: CallFrame, { gas, gasUsed }: TransactionGas): CallFrame {
   return { ...frame, gas, gasUsed };
 }
 
 /**
- * Builds the frames of a transaction from its retained traces, for when the state that anvil would trace it on is pruned.
+ * Builds a transaction's frames from its retained traces, for use when the state needed to trace it with anvil is pruned.
  *
  * @throws {RangeError} when there is no outermost trace.
  */

@@ -75,7 +75,10 @@ const runs: readonly (readonly [first: number, last: number, items: number])[] =
 /** DUP1 to DUP16 read as deep as their number, LOG0 to LOG4 pop their topics and two more items, SWAPn reads one deeper than n. */
 const countedFrom = { dup: 0x80, swap: 0x90, log: 0xa0, afterLog: 0xa5 } as const;
 
-/** Geth's texts for EVM halts (`core/vm/errors.go`), by revm's names: anvil returns these for a call, and its `callTracer` returns some of them for a frame. */
+/**
+ * Geth's texts for EVM halts (`core/vm/errors.go`), keyed by revm's names: anvil returns these names for a call, and its `callTracer`
+ * returns some of them for a frame.
+ */
 const halts: Readonly<Record<string, Halt>> = {
   OutOfGas: outOfGas,
   MemoryOOG: outOfGas,
@@ -102,7 +105,7 @@ const halts: Readonly<Record<string, Halt>> = {
   PrecompileError: "precompile failed",
 };
 
-/** Additional texts of anvil's tracers, in geth's style and in OpenEthereum's, in lower case. */
+/** Additional error texts used by anvil's tracers, some in geth's style and some in OpenEthereum's, in lower case. */
 const tracerTexts: Readonly<Record<string, Halt>> = {
   "invalid opcode": invalidOpcode,
   "bad instruction": invalidOpcode,

@@ -36,8 +36,8 @@ type Rerun =
   | Readonly<{ call: object; block: unknown; overrides: Readonly<Record<string, unknown>> }>;
 
 /**
- * Finds the halting instructions of a run's frames, for the frames whose text contains it, in exit order. Returns an empty list if the run
- * is too long to trace or its state is pruned.
+ * Finds the halting instruction of each frame whose error text contains the instruction, in exit order. Returns an empty list if the run is
+ * too long to trace or its state is pruned.
  */
 async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltLocation | undefined)[]> {
   const failed = await runAgain(node, rerun);

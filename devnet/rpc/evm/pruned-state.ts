@@ -3,7 +3,7 @@ import { AnvilRequestError } from "../../anvil/anvil-request.ts";
 import type { Anvil } from "../../anvil/anvil.ts";
 import { errorCode, RpcError, findRequestedBlock } from "../rpc-error.ts";
 
-/** The state of a block is pruned: -32000 with geth's text, by which clients recognize a full node's pruned state. */
+/** The state of a block is pruned: -32000 with geth's text, which clients use to recognize a full node's pruned state. */
 export class PrunedStateError extends RpcError {
   constructor(stateRoot: Hex) {
     const root = stateRoot.slice(2);

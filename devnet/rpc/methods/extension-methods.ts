@@ -6,8 +6,8 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, hash, readParams } from "../params.ts";
 
 /**
- * Creates the methods that the specification adds to Ethereum's. It does not show the objects' fields: these are devnet values, all derived
- * from the chain's own data.
+ * Creates the methods that the specification adds to Ethereum's. The specification does not show the fields of their objects, so the fields
+ * are devnet values, all derived from the chain's own data.
  */
 export function createExtensionMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {

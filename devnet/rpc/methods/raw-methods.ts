@@ -3,7 +3,7 @@ import { readReceipts, requireBlock, type Block } from "../block-reader.ts";
 import type { MethodGroup, Node } from "../method.ts";
 import { blockId, hash, readParams } from "../params.ts";
 
-/** Creates the methods that return blocks, receipts and transactions as bytes; anvil has only the one for transactions. */
+/** Creates the methods that return blocks, receipts and transactions as bytes; anvil itself has only the transaction method. */
 export function createRawMethods(node: Node): MethodGroup {
   const read = async (params: readonly unknown[]): Promise<Block> => {
     const [id] = readParams([blockId], params);

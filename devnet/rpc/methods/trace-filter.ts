@@ -25,8 +25,9 @@ const filterSchema = z.strictObject({
 const blocksPerCall = 250;
 
 /**
- * Lists the traces in a block range that come from one of `fromAddress` or, by its mode and, go to one of `toAddress` (reth's and anvil's
- * interpretation), skipping the first `after`, at most `count`. A range without a start begins at block 0, as in reth.
+ * Lists the traces in a block range that come from one of `fromAddress` or go to one of `toAddress`; depending on `mode`, both conditions
+ * must hold (reth's and anvil's interpretation). Skips the first `after` traces and returns at most `count`. A range without a start begins
+ * at block 0, as in reth.
  */
 export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
   const [filter] = readParams([filterSchema], params);

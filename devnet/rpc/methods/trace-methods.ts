@@ -100,7 +100,7 @@ const tracerConfig = z.strictObject({
   withLog: z.boolean().optional(),
 });
 
-/** Geth's trace options; those of the struct logger and of the tracer's run are accepted, but `callTracer` ignores them. */
+/** Geth's trace options. Those for the struct logger and for the tracer's run are accepted, but `callTracer` ignores them. */
 const options = z.strictObject({
   tracer: z.string().optional(),
   tracerConfig: tracerConfig.optional(),

@@ -22,10 +22,10 @@ export type ClientCallsDependencies = Readonly<{
 /** A client's messages in progress. Disposal cancels them. */
 export type ClientCalls = Disposable & Readonly<{ handle: (message: Buffer) => void; underWay: () => number }>;
 
-/** Max bytes of an error that replaces a batch entry, besides its id. */
+/** Max bytes of an error that replaces a batch entry, excluding its id. */
 const refusalBytes = 128;
 
-/** Answers one client's messages like HTTP bodies; data deferred until after a response is sent after it. */
+/** Answers one client's messages in the same way as HTTP bodies. Data that must follow a response is deferred until the response is sent. */
 export function createClientCalls(
   { caller, memory, traceContext }: Pick<ConnectedClient, "caller" | "memory" | "traceContext">,
   { policy, handle, subscriptions, send, answered }: ClientCallsDependencies,
@@ -68,12 +68,12 @@ export function createClientCalls(
   };
 }
 
-/** Computes the max bytes of a response: a batch keeps its entries within the limit itself, plus errors with their ids. */
+/** Computes the max bytes of a response. A batch itself keeps its entries within the limit; errors with their ids come on top. */
 function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: PolicySettings["limits"]): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
 }
 
-/** Formats the response to a message whose own response can't be sent: an error with its id. A batch is not parsed again just for this. */
+/** Formats the response to a message whose actual response can't be sent: an error with the message's id. A batch is not parsed again just for this. */
 function formatFailedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;

@@ -9,19 +9,19 @@ export type ClientInbox = Readonly<{
   goOn: () => void;
 }>;
 
-/** Socket and handler of the messages, and their limits. */
+/** Socket and message handler, and the limits on messages. */
 export type ClientInboxDependencies = Readonly<{
   socket: Pick<WebSocket, "pause" | "resume" | "isPaused">;
   mayHandle: () => boolean;
   handle: (message: Buffer) => void;
   turns: SharedTurns;
-  /** Key of the caller that the rounds are counted for. */
+  /** Key of the caller against which scheduling rounds are counted. */
   caller: string;
-  /** Whether no more messages are accepted: from then on the inbox neither pauses nor resumes the socket. */
+  /** Whether no more messages are accepted. If so, the inbox neither pauses nor resumes the socket. */
   isLeaving: () => boolean;
 }>;
 
-/** Creates an inbox. While no message may be accepted the socket is paused, so that at most one read's messages wait here. */
+/** Creates an inbox. While no message may be accepted, the socket is paused, so that at most the messages of one read wait here. */
 export function createClientInbox({
   socket,
   mayHandle,
@@ -37,7 +37,7 @@ export function createClientInbox({
     if (!isLeaving()) goOn(true);
   });
   const goOn = (isOwnTurn: boolean) => {
-    // A message that is answered synchronously re-enters this function; the loop sees its changes.
+    // A message that is answered synchronously re-enters this function; the loop then sees its changes.
     if (isRunning || turn.isWaiting) return;
     isRunning = true;
     let mayBegin = isOwnTurn;
@@ -46,7 +46,7 @@ export function createClientInbox({
       const message = waiting.shift();
       if (message === undefined) break;
       handle(message);
-      // Messages are delivered one by one, even those of a single read: only the clock reveals how many there are.
+      // Messages are delivered one by one, even those from a single read: only the clock reveals how many there are.
       turn.waitIfOver(ofCaller);
     }
     isRunning = false;
@@ -62,17 +62,17 @@ export function createClientInbox({
   };
 }
 
-/** Size from which the bytes of an unfinished message count as buffered. */
+/** Size from which the bytes of an incomplete message count as buffered. */
 const smallBytes = 16_384;
-/** Close code for a client that may retry later (IANA's registry of WebSocket close codes). */
+/** Close code for a client that may retry later (IANA WebSocket close code registry). */
 const tryAgainLater = 1013;
-/** Timeout for the client's close frame: bytes it sends meanwhile are buffered but not counted. */
+/** Timeout for the client's close frame. Until then, bytes that the client sends are buffered but not counted. */
 const goneWithinMs = 1_000;
 
 /** Byte count of an incomplete message. */
 export type PartialMessages = Readonly<{ whole: () => void }>;
 
-/** Counts the bytes that the WebSocket buffers of an incomplete message; a client whose message exceeds the memory limit is closed with 1013. */
+/** Counts the bytes of an incomplete message that the WebSocket buffers. A client whose message exceeds the memory limit is closed with 1013. */
 export function holdPartialMessages({
   socket,
   connection,
@@ -80,7 +80,7 @@ export function holdPartialMessages({
 }: Pick<ConnectedClient, "socket" | "connection" | "memory">): PartialMessages {
   let bytes = 0;
   let held = 0;
-  // Before the WebSocket's own listener, so that the piece that completes a message is counted, and reset with it.
+  // Runs before the WebSocket's own listener, so that the piece that completes a message is counted first and then reset with that message.
   connection.prependListener("data", (piece: Buffer) => {
     bytes += piece.length;
     if (bytes <= smallBytes) return;

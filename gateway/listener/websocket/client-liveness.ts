@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 export type ClientLiveness = Readonly<{
   /** Records that the client responded. */
   heard: () => void;
-  /** Pings the client; drops it if the last ping got no response. */
+  /** Pings the client, or drops it if it did not respond to the last ping. */
   ping: () => void;
 }>;
 
@@ -23,7 +23,7 @@ export function watchLiveness(
     },
     ping: () => {
       const unsentBytes = unsent();
-      // A paused client's pongs are not read. That it reads the sent bytes shows that it is alive.
+      // A paused client's pongs are not read, but if the client reads the bytes sent to it, it is alive.
       const isExcused = socket.isPaused && (unsentBytes === 0 || unsentBytes < state.unsentBytes);
       state.unsentBytes = unsentBytes;
       if (!state.isAlive && !isExcused) {
@@ -38,8 +38,8 @@ export function watchLiveness(
 }
 
 /**
- * Answers a client's pings: only the last of those in one event loop tick (RFC 6455, section 5.5.3). Thousands fit into one read, and each
- * pong would be a separate write.
+ * Answers a client's pings, but only the last of those that arrive in one event loop tick (RFC 6455, section 5.5.3). Thousands of pings fit
+ * into one read, and each pong would be a separate write.
  */
 export function answerPings(socket: WebSocket): void {
   let latest: Buffer | undefined;
@@ -64,7 +64,7 @@ type Pinged = Readonly<{ ping: () => void }>;
 export type PingRounds<Client extends Pinged> = Disposable &
   Readonly<{ add: (client: Client) => void; remove: (client: Client) => void }>;
 
-/** Pings each client once per `intervalMs`, some at a time: thousands of pings and pongs at once would block everything else. */
+/** Pings each client once per `intervalMs`, a few at a time: thousands of simultaneous pings and pongs would block everything else. */
 export function startPingRounds<Client extends Pinged>(intervalMs: number): PingRounds<Client> {
   const count = Math.min(mostRounds, Math.max(1, Math.floor(intervalMs / roundMs)));
   const rounds = Array.from({ length: count }, () => new Set<Client>());

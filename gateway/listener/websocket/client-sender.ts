@@ -5,11 +5,11 @@ import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";
 import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
 
-/** Limits of the unsent data of a client. */
+/** Limits on a client's unsent data. */
 export type ClientSenderOptions = Readonly<{
-  /** Unsent bytes, besides responses, at which the client counts as slow. */
+  /** Unsent bytes, excluding responses, at which the client counts as slow. */
   queueBytes: number;
-  /** Unsent response bytes that do not count as slowness: one response of any permitted size. */
+  /** Returns the number of unsent response bytes that do not count as slowness: one response of any permitted size. */
   answerBytes: () => number;
 }>;
 
@@ -21,7 +21,7 @@ export type ClientSenderDependencies = Readonly<{
 
 /** Sends to one client. Anything sent to a closed or closing client is discarded. */
 export type ClientSender = Readonly<{
-  /** Sends a response: a binary string, or parts, which are not framed while the client does not read. */
+  /** Sends a response: a binary string, or parts, which are not framed until the client reads. */
   send: (answer: string | readonly Buffer[]) => void;
   sendNotification: (start: Buffer, notification: Notification) => void;
   /** Returns the number of bytes that the client has not read yet. */
@@ -32,17 +32,17 @@ export type ClientSender = Readonly<{
   afterAll: (run: () => void) => void;
 }>;
 
-/** Close code for a client that may retry later (IANA's registry of WebSocket close codes). */
+/** Close code for a client that may retry later (IANA WebSocket close code registry). */
 const tryAgainLater = 1013;
-/** Time in which a slow client may still read its backlog and the close frame after it. */
+/** How long a slow client may take to read its backlog and the close frame that follows. */
 const slowGraceMs = 1_000;
-/** Max length of a response that is written together with others to its client: the write is most of the cost of a short one. */
+/** Max length of a response that is written to its client together with others: for a short response, the write is most of the cost. */
 const corkedBytes = 4_096;
 const corks = createCorks();
 
 /**
- * Creates the sender of a client, which drops the client if its unsent data exceeds the limit. A requested response does not count as
- * slowness, however long it is: while responses wait, no more calls are read.
+ * Creates the sender for a client, which drops the client if its unsent data exceeds the limit. A requested response does not count as
+ * slowness, however long it is: while responses are waiting, no more calls are read.
  */
 export function createClientSender(
   { socket, connection }: Pick<ConnectedClient, "socket" | "connection">,
@@ -50,13 +50,13 @@ export function createClientSender(
   { memory, droppedAsSlow }: ClientSenderDependencies,
 ): ClientSender {
   const backlog = new ClientBacklog(connection, memory);
-  /** Response bytes since the queue was last empty: at least as many as still wait. */
+  /** Number of response bytes since the queue was last empty: at least as many as are still waiting. */
   let answered = 0;
   const unsentBytes = () => connection.writableLength + backlog.bytes;
   const drop = () => {
     droppedAsSlow();
     socket.close(tryAgainLater, "too slow");
-    // Its backlog may block the close frame forever.
+    // The client's backlog may block the close frame forever.
     setTimeout(() => socket.terminate(), slowGraceMs).unref();
   };
   const dropIfSlow = (isWithin: boolean) => {

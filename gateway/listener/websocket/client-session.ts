@@ -12,7 +12,7 @@ import { createClientSender } from "./client-sender.ts";
 import { createClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
-/** Limits of one WebSocket client. */
+/** Limits on one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
 
 export type ClientSessionDependencies = Readonly<{
@@ -28,16 +28,16 @@ export type ClientSessionDependencies = Readonly<{
 /** A WebSocket client being served. */
 export type ClientSession = Readonly<{
   subscriptions: () => number;
-  /** Pings the client; drops it if the last ping got no response. */
+  /** Pings the client, or drops it if it did not respond to the last ping. */
   ping: () => void;
-  /** Finishes the in-flight calls, then closes with 1001; settles when that is done. */
+  /** Finishes the in-flight calls, then closes with 1001; settles when the client is closed. */
   leave: () => Promise<void>;
 }>;
 
-/** Close code of a server that restarts (IANA's registry of WebSocket close codes). */
+/** Close code of a server that restarts (IANA WebSocket close code registry). */
 const serviceRestart = 1012;
 
-/** Serves a WebSocket: messages, handled like HTTP bodies, and subscriptions. Ends when the socket closes. */
+/** Serves a WebSocket: its messages, in the same way as HTTP bodies, and its subscriptions. Ends when the socket closes. */
 export function serveClient(
   client: ConnectedClient,
   { callsInFlight, queueBytes }: ClientSessionOptions,
@@ -91,7 +91,7 @@ export function serveClient(
   });
   socket.on("pong", liveness.heard);
   answerPings(socket);
-  // "close" follows.
+  // A "close" event follows.
   socket.on("error", () => socket.terminate());
   socket.on("close", () => {
     subscriptions[Symbol.dispose]();
@@ -117,7 +117,7 @@ function asBuffer(data: RawData): Buffer {
 /** Close code of a server that stops (RFC 6455, section 7.4.1). */
 const goingAway = 1001;
 
-/** Close of a client when the gateway stops, after its in-flight calls are answered. */
+/** Closes a client when the gateway stops, after the client's in-flight calls have been answered. */
 export type GracefulClose = Readonly<{
   hasBegun: () => boolean;
   /** Stops reading from the client, and closes it once no call is in flight. */
@@ -130,13 +130,13 @@ export type GracefulClose = Readonly<{
   done: Promise<void>;
 }>;
 
-/** Creates the close of one client; `afterAll` runs a callback once all data for the client is written. */
+/** Creates the graceful close of one client; `afterAll` runs a callback once all data for the client has been written. */
 function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
   const { promise, resolve } = Promise.withResolvers<void>();
   let hasBegun = false;
   const left = (callsUnderWay: number) => {
     if (!hasBegun || callsUnderWay > 0) return;
-    // The client's close frame has to be read.
+    // The client's close frame still has to be read.
     socket.resume();
     afterAll(() => {
       socket.close(goingAway, "going away");

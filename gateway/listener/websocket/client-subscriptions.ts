@@ -12,11 +12,11 @@ import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 export type ClientSubscriptions = Disposable &
   Readonly<{
     size: () => number;
-    /** Returns the subscriptions for one message; `afterReply` runs a callback once that message's response is sent. */
+    /** Returns the subscriptions for one message; `afterReply` runs a callback once the response to that message has been sent. */
     forMessage: (afterReply: (run: () => void) => void) => Subscriptions;
   }>;
 
-/** Max notifications that wait for their subscription's response; beyond that the client is closed. */
+/** Max notifications that may wait for the response to their subscription; beyond that, the client is closed. */
 const queuedNotificationsMax = 1_000;
 
 /** Dependencies and limits of a client's subscriptions. */
@@ -24,16 +24,16 @@ export type ClientSubscriptionDependencies = Readonly<{
   /** Key of the caller. */
   caller: string;
   hub: SubscriptionHub;
-  /** Sends a notification, after the bytes with its subscription id; called only after the subscription's response is sent. */
+  /** Sends a notification, after the bytes that contain its subscription id. Called only after the response to the subscription has been sent. */
   send: (start: Buffer, notification: Notification) => void;
   lost: () => void;
-  /** Returns the current max number of the client's subscriptions. */
+  /** Returns the client's current max number of subscriptions. */
   limit: () => number;
   /** Called when the limit rejects a subscription. */
   limited: () => void;
 }>;
 
-/** Creates the subscriptions of a client: ids of 16 random bytes, `newHeads` and `logs` (specification, Limits). */
+/** Creates the subscriptions of a client: `newHeads` and `logs` (specification, Limits), with ids of 16 random bytes. */
 export function createClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
   const ends = new Map<string, () => void>();
   const state = { pending: 0, isOver: false };
@@ -99,7 +99,7 @@ function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): Subscript
   return { kind: "error", error: rpcError };
 }
 
-/** Formats eth_subscribe parameters in a canonical form that equal subscriptions share. */
+/** Formats eth_subscribe parameters in a canonical form, shared by equal subscriptions. */
 function formatCanonicalParams(params: string): SubscriptionResponse | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);

@@ -7,10 +7,10 @@ import type { TraceContext } from "#daemon/http/trace-context.ts";
 /** A client with an open WebSocket. */
 export type ConnectedClient = Readonly<{
   socket: WebSocket;
-  /** TCP connection of the socket, for shared messages; the socket's own messages are written whole and at once. */
+  /** The socket's TCP connection, for shared messages; the socket's own messages are written whole and at once. */
   connection: Socket;
   caller: Caller;
   memory: ConnectionMemory;
-  /** Trace context of the upgrade: the connection's calls are part of that trace. */
+  /** Trace context of the upgrade request: calls on the connection are part of that trace. */
   traceContext: TraceContext | undefined;
 }>;

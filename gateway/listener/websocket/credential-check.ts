@@ -6,12 +6,13 @@ export type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
 
 /** Close code for a policy violation (RFC 6455, section 7.4.1). */
 const policyViolation = 1008;
-/** Timeout for the client's close frame; no other data is served. */
+/** Timeout for the client's close frame; until then, the client is served no other data. */
 const goneWithinMs = 1_000;
 
 /**
- * Creates the check of whether a connected client still has its original identity. A client whose key or token was revoked, has expired or
- * has changed tier is closed with 1008: it can reconnect with a valid one, and its subscriptions end with the credential that allowed them.
+ * Creates the check for whether a connected client still has its original identity. A client whose key or token was revoked, has expired or
+ * has changed tier is closed with 1008: it can reconnect with a valid credential, and its subscriptions end with the credential that
+ * allowed them.
  */
 export function createCredentialCheck(
   { socket, caller }: Pick<ConnectedClient, "socket" | "caller">,
@@ -19,7 +20,7 @@ export function createCredentialCheck(
   withdrawn: () => void,
 ): Readonly<{ ping: () => void }> {
   const judge = (identity: CallerIdentity) => {
-    // The credential was not checked: the next ping checks again.
+    // The credential could not be checked: the next ping checks it again.
     if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
     const isSame =
       identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;

@@ -4,19 +4,19 @@ import type { Duplex } from "node:stream";
 const text = 0x01;
 const continuation = 0x00;
 const last = 0x80;
-/** Markers of a two-byte and an eight-byte length; four of the eight bytes are enough here. */
+/** Markers for a two-byte and an eight-byte length; four of the eight bytes are enough here. */
 const inTwoBytes = 126;
 const inEightBytes = 127;
 const twoBytesMost = 65_535;
 /**
- * Max bytes of a message in one frame, equal to one read of the node's socket: a longer message takes several frames, each written whole,
+ * Max bytes of a message in one frame, equal to one read from the node's socket. A longer message takes several frames, each written whole,
  * so that other writes fit in between.
  */
 const frameBytes = 65_536;
-/** Size from which a tail is written without a copy, so that all receivers share its bytes; copying a shorter one is cheaper. */
+/** Size from which a tail is written without copying, so that all receivers share its bytes; a shorter tail is cheaper to copy. */
 const sharedBytes = 16_384;
 
-/** Writes one frame, made of a start and a tail, to a WebSocket's connection; together they must fit in one frame. */
+/** Writes one frame, consisting of a start and a tail, to a WebSocket's connection; together they must fit in one frame. */
 export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer): void {
   if (tail.length < sharedBytes) {
     connection.write(buildFrame(text | last, start, tail));

@@ -14,22 +14,22 @@ import type { ConnectedClient } from "./connected-client.ts";
 import { createCredentialCheck, type IdentifyAgain } from "./credential-check.ts";
 import { startPingRounds } from "./client-liveness.ts";
 
-/** Limits of one listener's WebSocket clients. */
+/** Limits on one listener's WebSocket clients. */
 export type WebSocketClientsOptions = Readonly<{
   clients: number;
   callsInFlight: number;
   queueBytes: number;
-  /** Max message size of a client whose tier specifies none. */
+  /** Max message size for a client whose tier specifies none. */
   messageBytes: number;
   pingIntervalMs: number;
-  /** Interval between two checks of a client's key or token; absent if clients have neither. */
+  /** Interval between checks of a client's key or token; absent if clients have neither. */
   recheckMs?: number;
 }>;
 
 /** Identity and trace of the client that requests an upgrade. */
 export type UpgradeOrigin = Readonly<{
   identity: CallerIdentity;
-  /** Address that its memory is counted for. */
+  /** Address against which the client's memory is counted. */
   address: string;
   traceContext: TraceContext | undefined;
   identifyAgain: IdentifyAgain;
@@ -41,7 +41,7 @@ export type WebSocketClientsDependencies = ClientSessionDependencies &
 export type WebSocketClients = Disposable &
   Readonly<{
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
-    /** Closes all clients with 1001, each once its in-flight calls are answered; settles when all are closed. */
+    /** Closes each client with 1001 once its in-flight calls are answered; settles when all are closed. */
     leave: () => Promise<void>;
     size: () => number;
     subscriptions: () => number;
@@ -124,16 +124,16 @@ export function createWebSocketClients(
   };
 }
 
-/** Max message sizes for which a WebSocket server is cached; sizes come from settings. */
+/** Max number of message sizes for which a WebSocket server is cached; the sizes come from settings. */
 const keptServers = 64;
 
-/** Max frames of one message; browsers and libraries send one, or one per 16 KiB or more. */
+/** Max frames in one message; browsers and libraries send one frame, or one per 16 KiB or more. */
 const maxFragments = 1_024;
 
 /** WebSocket servers by max message size of their clients. */
 export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
-/** Creates servers on demand for each size. Messages are never compressed, so none can grow when read; the session answers pings. */
+/** Creates servers on demand, one for each size. Messages are never compressed, so none can grow when read; the session answers pings. */
 function createSizedServers(): SizedServers {
   const servers = new Map<number, WebSocketServer>();
   return {

@@ -8,32 +8,32 @@ import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore 
 const roomyEntries = 1_024;
 const roomyShare = 1 / 16;
 
-/** Limits of the cache. */
+/** Limits on the cache. */
 export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Read results by method and parameters: immutable ones, and those of the present head, which are all dropped when the head changes. Both
- * share one byte limit; the larger is evicted first, so that neither crowds out the other.
+ * Read results by method and parameters: immutable ones, and those for the current head, which are all dropped when the head changes. The
+ * two groups share one byte limit. The larger group is evicted first, so that neither crowds out the other.
  */
 export type ResponseCache = Readonly<{
   get: (key: string, generation: number) => string | undefined;
-  /** Returns whether there may be a result whose key has this hash: if not, the key need not be built for a lookup. */
+  /** Returns whether there may be a result whose key has this hash. If not, there is no need to build the key for a lookup. */
   mayHave: (hash: number, generation: number) => boolean;
   /**
-   * Counts a cache miss by the `hashKey` of its key. Returns whether to cache its result: if there were recent misses for it, or if there
-   * is plenty of space.
+   * Counts a cache miss under the `hashKey` of its key. Returns whether to cache the result: this is the case if the key has missed
+   * recently, or if there is plenty of space.
    */
   admits: (hash: number) => boolean;
   /** Returns an immutable result. */
   getLasting: (key: string) => string | undefined;
-  /** Caches a result while the head has this generation. Generations only grow. */
+  /** Caches a result while the head has this generation. Generations only increase. */
   putForHead: (key: string, json: string, generation: number) => void;
-  /** Returns how often the cache was cleared: results requested in one epoch are not cached in another. */
+  /** Returns how often the cache has been cleared: a result requested in one epoch is not cached in another. */
   epoch: () => number;
   /** Caches an immutable result, unless the cache was cleared since the epoch in which it was requested. */
   putForEver: (key: string, json: string, requestedIn: number) => void;
   clear: () => void;
-  /** Frees that many bytes, or as many as it has. */
+  /** Frees this many bytes, or all there are if fewer. */
   giveUp: (bytes: number) => void;
   bytes: () => number;
   entries: () => number;
@@ -60,7 +60,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
   };
   const put = (store: SecondChanceStore, key: string, json: string) => {
     if (json.length > options.entryBytes) return;
-    // A key is a slice of a message and would keep all of it alive; only the few bytes of the key are counted.
+    // A key is a slice of a message and would keep the whole message alive; only the few bytes of the key are counted.
     store.put(copyText(key), json);
     const excess = bytes() - options.totalBytes;
     if (excess > 0) giveUp(excess);

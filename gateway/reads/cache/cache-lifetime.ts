@@ -5,10 +5,10 @@ import type { ChainHead } from "../../chain/head.ts";
 /** How long a response may be reused. `head`: while the chain's head stays the same; `ever`: until memory is needed, or the node is replaced. */
 export type CacheLifetime = "none" | "head" | "ever";
 
-/** Max parameter length of a call whose response is reused: looking up longer ones costs more than it saves. */
+/** Max parameter length of a call whose response is reused: for longer parameters, the lookup costs more than it saves. */
 export const knownParamsBytes = 65_536;
 
-/** Derives the cache lifetime of a call's response; `params` is the JSON text of an array. */
+/** Derives how long a call's response may be cached; `params` is the JSON text of an array. */
 export function deriveCacheLifetime(method: Method, params: string, head: ChainHead | undefined): CacheLifetime {
   if (params.length > knownParamsBytes) return "none";
   const { cache } = method;
@@ -33,17 +33,17 @@ export function deriveHeadLifetime(head: ChainHead | undefined): CacheLifetime {
   return head === undefined ? "none" : "head";
 }
 
-/** A block's hash. A hash starting with that many zeros may be a zero-padded number; reth and anvil read it as a number. */
+/** A block hash. A hash that starts with this many zeros may be a zero-padded number; reth and anvil read it as a number. */
 const hashText = /^"0x(?!0{48})[0-9a-fA-F]{64}"$/;
 const numberText = /^"0x0*[0-9a-fA-F]{1,16}"$/;
 
-/** Derives the lifetime of the block selected by a parameter, given as JSON text. A pending block changes at any time. */
+/** Derives the lifetime from the block that a parameter selects, given as JSON text. A pending block may change at any time. */
 function deriveBlockLifetime(block: string | undefined, head: ChainHead | undefined): CacheLifetime {
   if (block === '"latest"') return deriveHeadLifetime(head);
   if (block === '"pending"') return "none";
   if (block !== undefined && hashText.test(block)) return "ever";
   if (block === undefined || !numberText.test(block)) {
-    // A tag, a missing block or an object; an odd spelling of "pending" must not match.
+    // A tag, a missing block or an object; an unusual spelling of "pending" must not match.
     return block === undefined || /^("(latest|earliest|safe|finalized)"|null|\{[^p\\]*\})$/.test(block)
       ? deriveHeadLifetime(head)
       : "none";
@@ -52,7 +52,7 @@ function deriveBlockLifetime(block: string | undefined, head: ChainHead | undefi
   return deriveHeadLifetime(head);
 }
 
-/** Derives the lifetime of a block range: that of its upper bound, unless it specifies a block by hash. */
+/** Derives the lifetime for a block range, which is that of its upper bound, unless the range specifies a block by hash. */
 function deriveFilterLifetime(params: string, head: ChainHead | undefined): CacheLifetime {
   const filter = readObject(findElement(params, 0) ?? "");
   if (filter === undefined) return "none";

@@ -3,14 +3,14 @@ import { hashKey } from "../../json-rpc/key-hash.ts";
 /** Fixed cost of an entry in addition to its text: map slot, object, string headers. */
 const entryOverheadBytes = 160;
 
-/** Bits of a key's hash that fit a small integer, which a map looks up without further memory access. */
+/** Bits of a key's hash that fit into a small integer, which a map can look up without further memory accesses. */
 const placeBits = 0x3fffffff;
 
 type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
- * Texts by key, counted in bytes. Evicts by second chance: texts not used since the last scan go first, so that a hit moves nothing. If two
- * keys have the same hash, the one in use stays.
+ * Texts by key, counted in bytes. Eviction uses second chance: texts that have not been used since the last scan go first, so that a hit
+ * need not move anything. If two keys have the same hash, the one in use stays.
  */
 export type SecondChanceStore = Readonly<{
   get: (key: string) => string | undefined;
@@ -25,8 +25,8 @@ export type SecondChanceStore = Readonly<{
 }>;
 
 /**
- * Creates an empty store. It has no limit of its own: the code that puts entries calls `giveUp`. Entries are keyed by the hash of their
- * key: a map of strings would add each key it gets, most of which never recur, to V8's table of all strings.
+ * Creates an empty store. The store has no limit of its own: code that adds entries must call `giveUp`. Entries are stored under the hash
+ * of their key: a map of strings would add each key it gets, most of which never recur, to V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {
   let entries = new Map<number, Entry>();
@@ -59,7 +59,7 @@ export function createSecondChanceStore(): SecondChanceStore {
     },
     giveUp: (count) => {
       const most = bytes - count;
-      // A map iterates again over entries that are set again during the iteration, so that the loop ends only when enough is freed.
+      // During iteration, a map also visits entries that are set again, so the loop ends only when enough bytes are freed.
       for (const [place, entry] of entries) {
         if (bytes <= most) return;
         remove(place, entry);
@@ -69,7 +69,7 @@ export function createSecondChanceStore(): SecondChanceStore {
       }
     },
     clear: () => {
-      // A new map, because clearing one takes time proportional to its entries.
+      // A new map is used because clearing one takes time proportional to its entries.
       entries = new Map();
       bytes = 0;
     },
@@ -89,20 +89,20 @@ function computeSize({ key, json }: Entry): number {
 /** Counters per row; a power of two. */
 const width = 65_536;
 const rows = 4;
-/** Keys counted before all counters are halved: with half a key per counter, few keys collide. */
+/** Number of keys counted before all counters are halved: at half a key per counter, few keys collide. */
 const agesAfter = width / 2;
-/** Max value of a counter; four halvings reset it. */
+/** Max counter value; four halvings reset it. */
 const most = 15;
 
-/** Estimates how often keys occurred recently, in a fixed quarter of a megabyte; never too low, seldom too high. */
+/** Estimates how often keys occurred recently, in a fixed quarter of a megabyte. Estimates are never too low and seldom too high. */
 export type FrequencySketch = Readonly<{
-  /** Counts a key by its hash; returns how often it occurred before. */
+  /** Counts a key by its hash and returns how often the key occurred before. */
   count: (hash: number) => number;
 }>;
 
 /**
- * Creates a count-min sketch whose counts are halved as it fills up (TinyLFU: Einziger, Friedman and Manes, 2017). It tells keys that occur
- * once from those that recur, whatever their number.
+ * Creates a count-min sketch whose counts are halved as it fills up (TinyLFU: Einziger, Friedman and Manes, 2017). It distinguishes keys
+ * that occur once from keys that recur, regardless of how many there are.
  */
 export function createFrequencySketch(): FrequencySketch {
   const counters = new Uint8Array(rows * width);

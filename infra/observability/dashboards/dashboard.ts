@@ -5,21 +5,21 @@ import { series } from "../series.ts";
 /** Grafana's unit ids. */
 export type Unit = "short" | "reqps" | "cps" | "s" | "bytes" | "percentunit" | "none" | "bool_yes_no";
 
-/** A query of a panel. */
+/** A query in a panel. */
 type Query = Readonly<{
   expr: string;
-  /** Series name: a Grafana template of its labels. */
+  /** Name of the series: a Grafana template over its labels. */
   legend: string;
 }>;
 
 /** A panel: its content, purpose and unit. */
 export type Panel = Readonly<{
   title: string;
-  /** Content, and how to interpret it. */
+  /** What the panel shows, and how to interpret it. */
   description: string;
   unit: Unit;
   queries: readonly [Query, ...Query[]];
-  /** Default: a time series. `states` shows 1, 0 and -1 over time as ok, failed and unknown. */
+  /** Defaults to a time series. `states` shows 1, 0 and -1 over time as ok, failed and unknown. */
   kind?: "timeseries" | "stat" | "states";
   /** Width in columns, out of 24; default 8. */
   width?: 4 | 6 | 8 | 12 | 24;
@@ -35,7 +35,7 @@ export type AlertName = (typeof ruleGroups)[number]["alerts"][number]["name"];
 
 /** A dashboard, before it is rendered for Grafana. */
 export type Dashboard = Readonly<{
-  /** Never changes: links and bookmarks use it. */
+  /** Must never change: links and bookmarks use it. */
   uid: `gatehouse-${string}`;
   title: string;
   description: string;
@@ -44,14 +44,14 @@ export type Dashboard = Readonly<{
 
 type MatchersOf<N extends SeriesName> = Parameters<typeof series<N>>[1];
 
-/** Matcher of the dashboard's stacks: it is the prefix of all jobs of a stack, `<stack>/<service>`. A job without a slash is its own stack. */
+/** Matcher for the stacks selected on the dashboard. The stack is the prefix of all its jobs, `<stack>/<service>`. A job without a slash is its own stack. */
 export const ofStack = 'job=~"(?:$stack)(?:/[^/]+)?"';
 
-/** Label matchers for the variables of every dashboard. */
+/** Label matchers for the variables on every dashboard. */
 export const variables = `${ofStack},instance=~"$instance"`;
 
 /**
- * Selects a metric of the dashboard's stack and node. A name or label that no service exposes does not compile.
+ * Selects a metric for the dashboard's stack and node. A name or label that no service exposes does not compile.
  *
  * @example selected("gatehouse_node_up") // gatehouse_node_up{job=~"(?:$stack)(?:/[^/]+)?",instance=~"$instance"}
  */
@@ -62,20 +62,20 @@ export function selected<N extends SeriesName>(name: N, matchers?: MatchersOf<N>
   return `${name}{${own === "" ? "" : `${own},`}${variables}}`;
 }
 
-/** Legend of a series that exists once per instance. */
+/** Legend for a series that exists once per instance. */
 export const each = "{{instance}}";
 
-/** Queries a metric by instance; `what` distinguishes it from the panel's other metrics. */
+/** Queries a metric by instance; `what` distinguishes it from the other metrics in the panel. */
 export function perInstance(name: SeriesName, what?: string): Query {
   return { expr: selected(name), legend: what === undefined ? each : `${what} ${each}` };
 }
 
-/** Builds the expression of a counter's per-second rate, summed by labels. */
+/** Builds the expression for a counter's per-second rate, summed by labels. */
 export function rateBy<N extends SeriesName>(labels: string, name: N, matchers?: MatchersOf<N>): string {
   return `sum by (${labels}) (rate(${selected(name, matchers)}[$__rate_interval]))`;
 }
 
-/** Builds the expression of a histogram quantile, by labels. */
+/** Builds the expression for a histogram quantile, by labels. */
 export function quantile<N extends Extract<SeriesName, `${string}_bucket`>>(
   share: number,
   labels: string,

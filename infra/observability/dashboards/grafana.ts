@@ -2,7 +2,7 @@ import { nameRunbookFile } from "../alert.ts";
 import type { LinkOptions } from "../rule-files.ts";
 import { type Dashboard, ofStack, type Panel, selected } from "./dashboard.ts";
 
-/** Grafana's JSON, which has no complete published schema. */
+/** Grafana's JSON, for which there is no complete published schema. */
 type Json = Readonly<Record<string, unknown>>;
 
 const datasource = { type: "prometheus", uid: "${datasource}" } as const;
@@ -24,7 +24,7 @@ const yesNo = {
   options: { "1": { text: "yes", color: "green", index: 0 }, "0": { text: "no", color: "red", index: 1 } },
 };
 
-/** Renders each dashboard, by path. The same input yields the same bytes. */
+/** Renders each dashboard, keyed by path. The same input yields the same bytes. */
 export function renderDashboards(
   dashboards: readonly Dashboard[],
   options: LinkOptions,
@@ -70,7 +70,7 @@ export function renderGrafanaJson(dashboard: Dashboard, options: LinkOptions): s
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }
 
-/** Stacks rows vertically, and lays out each row's panels side by side as far as they fit. */
+/** Stacks rows vertically, and lays out each row's panels side by side where they fit. */
 function buildPanels({ rows }: Dashboard, options: LinkOptions): readonly Json[] {
   const placed: Json[] = [];
   let y = 0;
@@ -228,7 +228,7 @@ function buildVariable({
   };
 }
 
-/** Matches the stack of a job: everything but the service suffix. */
+/** Matches the stack in a job name: everything except the service suffix. */
 export const stackOfJob = /^(.*?)(?:\/[^/]+)?$/;
 
 const templating: readonly Json[] = [

@@ -1,6 +1,6 @@
 import { type Dashboard, each, perInstance, quantile, rateBy, selected } from "./dashboard.ts";
 
-/** The node, and the sidecar's management of it. */
+/** The node, and how the sidecar manages it. */
 export const nodeDashboard: Dashboard = {
   uid: "gatehouse-node",
   title: "Gatehouse / Node and upkeep",

@@ -4,7 +4,7 @@ import { type Dashboard, each, ofStack, perInstance, quantile, rateBy, selected,
 const firing = `ALERTS{alertname=~"Gatehouse.+",alertstate="firing",${ofStack}}`;
 /** The service name each target last reported within the past day, since a target that is down reports nothing now. */
 const known = `max by (job, instance, service) (last_over_time(${selected("gatehouse_build_info")}[1d]))`;
-/** Service of each target by its label, including targets that never responded. */
+/** Service of each target, by its label; includes targets that have never responded. */
 const labelledUp = `label_replace(up{${serviceLabel}=~".+",${variables}}, "service", "$1", "${serviceLabel}", "(.+)")`;
 
 /** A whole stack on one page: firing alerts, running services, and one panel per component. */

@@ -2,18 +2,18 @@ import type { CallOutcome, LimitName } from "#gateway/observe/meter.ts";
 import type { Alert, Recording, RuleGroup } from "../alert.ts";
 import { series } from "../series.ts";
 
-/** Fraction of calls that may fail, and fraction that may exceed {@link slowAfterSeconds}. */
+/** Fraction of calls that may fail, and fraction that may take longer than {@link slowAfterSeconds}. */
 const errorBudget = 0.001;
 const latencyBudget = 0.01;
-/** A bucket bound of the histogram; not an integer, because Prometheus 3 formats integers differently. */
+/** One of the histogram's bucket bounds; not an integer, because Prometheus 3 formats integers differently. */
 const slowAfterSeconds = "0.5";
-/** Min number of failed or slow calls in the longer window; below it, no alert fires, whatever their fraction. */
+/** Min number of failed or slow calls in the longer window; with fewer, no alert fires, whatever their fraction. */
 const callsMin = 10;
 
 const windows = ["5m", "30m", "1h", "6h"] as const;
 type Window = (typeof windows)[number];
 
-/** Outcomes caused by the caller: they count neither as good nor as bad for the objectives. */
+/** Outcomes caused by the caller: the objectives count them neither as good nor as bad. */
 const callersOwn = ["refused", "limited", "cancelled"] as const satisfies readonly CallOutcome[];
 const failed = ["failed", "overload"] as const satisfies readonly CallOutcome[];
 
@@ -42,7 +42,7 @@ const recordings: readonly Recording[] = windows.flatMap((window): readonly Reco
 ]);
 
 type Burn = Readonly<{ short: Window; long: Window; factor: number }>;
-/** A month's budget spent in two days, and in five; the factors come from the Google SRE workbook. */
+/** A month's budget spent in two days, and in five days; the factors are from the Google SRE workbook. */
 const fast: Burn = { short: "5m", long: "1h", factor: 14.4 };
 const slow: Burn = { short: "30m", long: "6h", factor: 6 };
 
@@ -133,5 +133,5 @@ const limits: readonly Alert[] = [
   },
 ];
 
-/** SLOs of the gateway and alerts on its limits. */
+/** SLOs for the gateway, and alerts on its limits. */
 export const gatewayRules: RuleGroup = { name: "gatehouse-gateway", recordings, alerts: [...budgets, ...limits] };

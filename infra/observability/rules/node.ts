@@ -14,7 +14,7 @@ const serving: readonly Alert[] = [
   {
     name: "GatehouseNodeDown",
     // A restart by the sidecar has its own deadlines. A node that stays unreachable is down, unless its data is being copied for an
-    // upgrade: starting it would break the copy.
+    // upgrade: starting the node would break the copy.
     expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
@@ -66,7 +66,7 @@ const pruning: readonly Alert[] = [
 const disk: readonly Alert[] = [
   {
     name: "GatehouseDiskFullSoon",
-    // Less than six hours of data give no slope worth alerting on.
+    // Less than six hours of data yields no slope worth alerting on.
     expr: `predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h and ${free} > 0`,
     for: "1h",
     severity: "warning",

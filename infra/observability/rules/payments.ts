@@ -12,7 +12,7 @@ const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { 
 const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
 const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
 
-/** Days for which the signer's balance must last. */
+/** Number of days for which the signer's balance must last. */
 const signerDays = 7;
 
 const spend = "gatehouse:facilitator_signer_spend:rate1d";
@@ -29,7 +29,7 @@ function buildRefusedShare(window: "15m" | "1d"): Recording {
 const recordings: readonly Recording[] = [
   {
     record: spend,
-    // Half hours in which the balance rose (after a top-up) count as 0; unknown values (NaN) don't count.
+    // Half hours in which the balance rose (after a top-up) count as 0; unknown values (NaN) are not counted.
     expr: `avg_over_time((clamp_min(-deriv(${balance}[30m]), 0) >= 0)[1d:15m])`,
   },
   buildRefusedShare("15m"),
@@ -48,7 +48,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSignerEmpty",
-    // NaN, a balance that could not be queried, is not an empty one.
+    // NaN means that the balance could not be queried, not that it is empty.
     expr: `${balance} >= 0 and ${sameTarget} ${series("gatehouse_ready_check", { check: "signer" })} == 0`,
     for: "2m",
     severity: "critical",
@@ -71,7 +71,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseSettlementOld",
-    // By job, over two minutes: during a takeover by another replica, none has a settlement in flight.
+    // By job, over two minutes: while another replica is taking over, none has a settlement in flight.
     expr: `max by (job) (max_over_time(${oldest}[2m])) > 600`,
     for: "1m",
     severity: "critical",
@@ -82,8 +82,8 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseLedgerMismatch",
-    // Checked every 75 s at most: several checks must agree, so that one check against a lagging node alerts nobody. A failed check has no
-    // value.
+    // Checked every 75 s at most. Several checks must agree, so that a single check against a lagging node alerts nobody. A failed check
+    // has no value.
     expr: `${mismatches} > 0`,
     for: "5m",
     severity: "critical",
@@ -94,7 +94,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseLedgerNotReconciled",
-    // A missing timestamp, or NaN because no check has succeeded, does not count as within the last five minutes.
+    // A missing timestamp, or NaN because no check has succeeded yet, does not count as within the last five minutes.
     expr: `${settler} == 1 unless ${sameTarget} time() - ${compared} < 300`,
     for: "10m",
     severity: "warning",

@@ -7,9 +7,9 @@ const scraped = "up";
 const clock = series("gatehouse_time_seconds");
 
 /**
- * Builds the expression of lost targets: those that responded within a week but don't now; those of a labelled service that has not
- * responded for a quarter of an hour, even if it never did; and jobs whose targets have all left service discovery. The first two yield one
- * series, so that a service that stays down is reported once, however long it takes.
+ * Builds the expression for lost targets: targets that responded within the past week but don't now; targets of a labelled service that
+ * have not responded for a quarter of an hour, even if they never did; and jobs whose targets have all left service discovery. The first
+ * two kinds yield one series, so that a service that stays down is reported once, however long it takes.
  */
 function buildLostQuery(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
@@ -33,7 +33,7 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseServiceDown",
-    // Excludes targets without the label too: they belong to other systems.
+    // Also excludes targets without the label: they belong to other systems.
     expr: buildLostQuery({ notIn: ["sidecar", "devnet", ""] }),
     for: "3m",
     severity: "critical",
@@ -62,5 +62,5 @@ const alerts: readonly Alert[] = [
   },
 ];
 
-/** Alerts on the services' processes and the files they read. */
+/** Alerts on the services' processes and on the files they read. */
 export const serviceRules: RuleGroup = { name: "gatehouse-services", recordings: [], alerts };

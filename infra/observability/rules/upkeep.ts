@@ -25,7 +25,7 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseUpgradeLong",
-    // The data copy alone may take an hour.
+    // Copying the data alone may take an hour.
     expr: `${unknownFor("UpgradeVerified", "Upgrading")} == 1`,
     for: "90m",
     severity: "warning",
@@ -109,7 +109,8 @@ const pushed: readonly Alert[] = [
 const watching: readonly Alert[] = [
   {
     name: "GatehouseReconcileStopped",
-    // Before the first reconcile, the process's age replaces the time since the last one: on a slow machine, the first may take minutes.
+    // Before the first reconcile, the process's age is used instead of the time since the last reconcile: on a slow machine, the first may
+    // take minutes.
     expr: `time() - (${lastPass} > 0) > 120 or time() - process_start_time_seconds > 300 and ${sameTarget} ${lastPass} == 0`,
     for: "1m",
     severity: "critical",

@@ -1,8 +1,8 @@
 import type { RuleGroup } from "../alert.ts";
 
 /**
- * An alert that always fires, for a receiver that pages the operator when it stops. Separate from the other alerts, because an Alertmanager
- * without a route for it would notify everyone.
+ * An alert that always fires, for a receiver that pages the operator when it stops. It is separate from the other alerts, because an
+ * Alertmanager without a route for it would notify everyone.
  */
 export const watchdogRules: RuleGroup = {
   name: "gatehouse-watchdog",

@@ -1,14 +1,14 @@
 import type { StackConfig } from "../../config/config-schema.ts";
 
 /**
- * Mnemonic of the devnet's funded accounts. It is public, so its keys protect nothing: the program uses them only with `devAccounts: true`,
- * and rejects that for a real node.
+ * Mnemonic for the devnet's funded accounts. It is public, so its keys protect nothing: the program uses them only with `devAccounts:
+ * true`, and rejects that setting for a real node.
  */
 export const devnetMnemonic = "test test test test test test test test test test test junk";
 
 /**
- * Accounts 0, 1 and 2 of the devnet: the facilitator's signer, a paying client, and the payee. Hard-coded because deriving them (BIP-39,
- * BIP-32) would take a quarter of the program's run time.
+ * Accounts 0, 1 and 2 on the devnet: the facilitator's signer, a paying client, and the payee. They are hard-coded because deriving them
+ * (BIP-39, BIP-32) would take a quarter of the program's run time.
  */
 export const devAccounts = {
   signer: {
@@ -19,7 +19,7 @@ export const devAccounts = {
   payee: { address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" },
 } as const;
 
-/** Returns the key of the account that submits a stack's settlements; `undefined` if it has none, which the facilitator rejects. */
+/** Returns the key of the account that submits a stack's settlements; returns `undefined` if the stack has none, which the facilitator rejects. */
 export function findSignerKey({
   devAccounts: hasDevAccounts,
   signerPrivateKey,

@@ -17,7 +17,7 @@ export type NodeConfArgs = Readonly<{
   version: string;
   /** Address that the node announces to its peers. */
   host: HostAddress;
-  /** TCP port that peers connect to; the node announces the port that it listens on. */
+  /** TCP port to which peers connect; the node announces the port on which it listens. */
   peerPort: number;
   jobName: string;
   pushAddress: string;
@@ -27,9 +27,9 @@ export type NodeConfArgs = Readonly<{
 
 const [devnetFamily] = nodeFamilies;
 
-/** Location of the programs in a node's image, as the stack configures it. */
+/** Location of the programs in a node's image, as configured in the stack. */
 export type ProgramLocation = Readonly<{
-  /** Directory of the programs; default: according to the node's version. */
+  /** Directory that contains the programs; the default depends on the node's version. */
   binDirectory?: string | undefined;
   nodeDirectory?: string | undefined;
 }>;
@@ -41,21 +41,21 @@ export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases =
   return { path, content: renderNodeConf(args, devnetFamily, releases), host: args.host };
 }
 
-/** Returns the program directory in a node's container, for real nodes and the devnet. */
+/** Returns the directory that contains the programs in a node's container, for both real nodes and the devnet. */
 export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | undefined {
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
-/** Program location, family and files of a real node's workspace. */
+/** Program location, family and files for a real node's workspace. */
 export type NodeWorkspace = ProgramLocation &
   Readonly<{
-    /** Default: the specification's. */
+    /** Defaults to the specification's family. */
     family?: NodeFamily;
-    /** Files of the stack to install in the workspace. */
+    /** Files from the stack to install in the workspace. */
     files?: readonly PlacedFile[];
   }>;
 
-/** Builds a real node's initial `node.conf`, and the directories of its container. */
+/** Builds a real node's initial `node.conf`, and the directories in its container. */
 export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, family = devnetFamily, nodeDirectory = family.nodeDirectory, files = [] }: NodeWorkspace,
@@ -92,8 +92,8 @@ function buildEntryPoint(
 }
 
 /**
- * Renders a node's initial `node.conf` (specification, "Node configuration file"), with the metrics keys of the node's version
- * ("Versioning", 2). An address known only at the node's location is filled in there.
+ * Renders a node's initial `node.conf` (specification, "Node configuration file"), with the metrics keys for the node's version
+ * ("Versioning", 2). An address that is known only where the node runs is filled in there.
  */
 function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: NodeReleases): string {
   const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
@@ -129,28 +129,31 @@ function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: Nod
 /** Program in the image that writes the node's initial configuration if it is missing. */
 const seedProgram = "/app/infra/images/seed-node-conf.ts";
 
-/** Environment variable that passes that program the address that the node announces to its peers. */
+/** Environment variable that passes to the seed program the address that the node announces to its peers. */
 export const hostIpVariable = "HOST_IP";
 
-/** Path at which that program finds the node's future working directory. */
+/** Path at which the seed program finds the node's future working directory. */
 export const stagedBin = "/run/gatehouse/bin";
 
-/** Returns the name under which that program finds an installed file; the file's own path may contain slashes, which keys of a Secret may not. */
+/**
+ * Returns the name under which the seed program finds an installed file; the file's own path may contain slashes, which are not allowed in
+ * the keys of a Secret.
+ */
 export function namePlacedFile(index: number): string {
   return `placed-${index}`;
 }
 
-/** Source directories of the program that seeds a node's configuration. */
+/** Source directories for the program that seeds a node's configuration. */
 export type SeedSources = Readonly<{
   /** The node's initial configuration. */
   conf: string;
-  /** Directory of the image's programs, if they need copying. */
+  /** Directory that contains the image's programs, if they need to be copied. */
   programs?: string | undefined;
-  /** Directory of the stack's files for the workspace. */
+  /** Directory that contains the stack's files for the workspace. */
   placed: string;
 }>;
 
-/** Builds Node's arguments to run that program. */
+/** Builds the arguments with which Node runs the seed program. */
 export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
   if (places === undefined) return [seedProgram, conf, path];
   const { entryPoint } = places;

@@ -21,7 +21,7 @@ export function chooseNodeFamily({
   return found ?? nodeFamilies[0];
 }
 
-/** Whether the stack's node image copies its programs to the workspace at each start. */
+/** Whether the stack's node image copies its programs to the workspace on each start. */
 export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImage">): boolean {
   return config.nodeImage !== undefined && chooseNodeFamily(config).image.programs === "entry-point";
 }
@@ -38,7 +38,7 @@ export function listPathVariables(family: NodeFamily): Readonly<Record<string, s
   };
 }
 
-/** Lists the environment variables of a node's image that may contain a secret: the password of its keys, and those that the stack configures. */
+/** Lists the environment variables for a node's image that may contain a secret: the password for its keys, and the variables that the stack configures. */
 export function listSecretVariables(config: StackConfig, secret: Secret): Readonly<Record<string, Input<string>>> {
   const { nodeKeysPassword: password, nodeEnvironment = {} } = config;
   const passwords =
@@ -50,7 +50,7 @@ export function listSecretVariables(config: StackConfig, secret: Secret): Readon
   );
 }
 
-/** Lists the environment variables with the password of a node's keys. */
+/** Lists the environment variables that contain the password for a node's keys. */
 function listPasswordVariables({ image: { variables } }: NodeFamily): readonly string[] {
   return variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
 }
@@ -85,7 +85,7 @@ function locateInWorkspace(path: string | undefined): string | undefined {
 
 const filePrefix = "file:";
 
-/** Returns the path in a value that refers to a local file; undefined if the value is the content itself. */
+/** Returns the path in a value that refers to a local file; returns undefined if the value is the content itself. */
 function findSource(text: string): string | undefined {
   return text.startsWith(filePrefix) ? text.slice(filePrefix.length) : undefined;
 }
@@ -95,7 +95,7 @@ function readContent(text: string): string {
   return source === undefined ? text : readFileSync(source, "utf8");
 }
 
-/** Settings of a node's image, including those that apply only to an image whose entry point prepares the node. */
+/** Settings for a node's image, including those that apply only to an image whose entry point prepares the node. */
 const imageKeys = [
   "nodeFamily",
   "nodeKeysPassword",
@@ -136,7 +136,7 @@ function refuse(key: string, wrong: string): ConfigProblem {
   return describeProblem(key, { wrong, remedy: ["Remove it", { kind: "remove", key }, "."] });
 }
 
-/** Reports settings of the devnet that a real node would ignore. */
+/** Reports devnet settings that a real node would ignore. */
 function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
   return Object.keys(settings.node ?? {}).map((key) =>
     refuse(
@@ -183,7 +183,7 @@ function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`nodeFiles["${path}"]`, text]));
 }
 
-/** Reports missing values without which a node's entry point would not start it. */
+/** Reports missing values without which a node's entry point would not start the node. */
 export function findMissingNodeValues(config: StackConfig): readonly ConfigProblem[] {
   if (!hasEntryPoint(config)) return [];
   const { genesisPath = "" } = chooseNodeFamily(config).image;

@@ -4,11 +4,11 @@ import type { ProblemParts } from "../../config/problem-parts.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
-/** A real node's keys (specification, `secret_config`), by their source; each becomes a file of mode 0400 owned by the node's user. */
+/** A real node's keys (specification, `secret_config`), by source; each key becomes a file with mode 0400 that the node's user owns. */
 export type NodeKeys = Readonly<{
   /** Keys that Pulumi stores encrypted. */
   files: readonly FileSpec[];
-  /** Existing keys: in a Secret of the namespace, or in a directory of the Docker host. */
+  /** Existing keys: in a Secret in the namespace, or in a directory on the Docker host. */
   foreign: ForeignFiles | undefined;
 }>;
 
@@ -17,7 +17,7 @@ export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.
 
 const keyNames = ["domainKey", "stabilizingKey"] as const;
 
-/** Reads the keys of a stack's node; the devnet has none. */
+/** Reads the keys for a stack's node; the devnet has none. */
 export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
   const names = Object.values(keyFiles);
   const { nodeKeysSecret, nodeKeysDirectory } = config;
@@ -33,7 +33,7 @@ export function readNodeKeys(config: StackConfig, secret: (text: string) => Depl
   return { files, foreign: undefined };
 }
 
-/** Reports problems of the keys' sources: all keys must come from one source, which the target supports. */
+/** Reports problems with the sources of the keys: all keys must come from one source, which the target must support. */
 export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = keyNames.filter((key) => config[key] !== undefined);
   const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
@@ -61,7 +61,7 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   return [];
 }
 
-/** Reports missing keys of a real node, with every way to supply them. */
+/** Reports a real node's missing keys, with every way to supply them. */
 export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   if (config.nodeImage === undefined) return [];
   if (config.nodeKeysSecret !== undefined || config.nodeKeysDirectory !== undefined) return [];

@@ -3,25 +3,25 @@ import type { NodeFamily } from "#node/families.ts";
 import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "../service-spec.ts";
 
-/** Ports of the node inside its container (specification, sample of `node.conf`). */
+/** Ports of the node inside its container (specification, sample `node.conf`). */
 export const nodePorts = stackServices.node.ports;
 
 /** Mount point of the node's workspace, in its own container and in its sidecar's (specification, "Node command line"). */
 export const workspaceDirectory = "/data";
 
-/** Directory of the node's chain data. */
+/** Directory that holds the node's chain data. */
 export const chainDataDirectory = `${workspaceDirectory}/data`;
 
-/** Directory of a real node's keys (specification, `secret_config`). */
+/** Directory that holds a real node's keys (specification, `secret_config`). */
 export const keysDirectory = `${workspaceDirectory}/keys`;
 
-/** Name of the volume with the node's configuration and chain data; of the devnet, its whole workspace. */
+/** Name of the volume that holds the node's configuration and chain data; for the devnet, its whole workspace. */
 export const workspaceVolume = "node-workspace";
 
-/** Stop timeout of the node; killing it earlier can damage its chain data. */
+/** Stop timeout for the node; killing it earlier can damage its chain data. */
 export const nodeStopGraceSeconds = 300;
 
-/** The volume of a node's container, shared with its sidecar. */
+/** The volume for a node's container, shared with its sidecar. */
 export const workspace: VolumeSpec = {
   name: workspaceVolume,
   path: workspaceDirectory,
@@ -34,20 +34,20 @@ export const workspace: VolumeSpec = {
 export const chainDataVolume: VolumeSpec = { ...workspace, directory: "data", path: chainDataDirectory };
 
 /**
- * A real node's node.conf, in its own directory. Stored with the image's programs, it would be lost with them on an upgrade, or prevent
- * their upgrade; and a file mounted by itself can't be replaced by a rename.
+ * A real node's node.conf, in its own directory. If it were stored with the image's programs, an upgrade would lose it, or it would prevent
+ * the programs' upgrade. A file that is mounted by itself can't be replaced by a rename.
  */
 export const confVolume: VolumeSpec = { ...workspace, directory: "conf", path: `${workspaceDirectory}/conf` };
 
 /**
- * Returns the location of a real node's configuration file: its family's own path if the image's entry point copies the programs to the
- * workspace, else {@link confVolume}, with a link in the node's working directory.
+ * Returns the location of a real node's configuration file: the path of its family if the image's entry point copies the programs to the
+ * workspace, otherwise {@link confVolume}, with a link in the node's working directory.
  */
 export function locateConf({ image, configPlaces: [place] }: NodeFamily): string {
   return image.programs === "entry-point" ? `${workspaceDirectory}/${place}` : `${confVolume.path}/node.conf`;
 }
 
-/** Returns the directory of the node's programs in a layout (specification, "Versioning", 1). */
+/** Returns the directory that contains the node's programs in a given layout (specification, "Versioning", 1). */
 export function deriveProgramDirectory(layout: LayoutName, nodeDirectory: string): string {
   return `${workspaceDirectory}/${deriveBinDirectory(layout, nodeDirectory)}`;
 }

@@ -3,14 +3,17 @@ import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 
 /**
- * Chooses the version for the initial node.conf, before the node has responded: the configured one, else the tag of a real node's image,
- * else the devnet's. `findNodeVersionProblems` rejects a real node with neither.
+ * Chooses the version for the initial node.conf, before the node has responded: the configured version, otherwise the tag of a real node's
+ * image, otherwise the devnet's version. `findNodeVersionProblems` rejects a real node that has neither.
  */
 export function chooseNodeVersion({ nodeVersion, nodeImage }: StackConfig): string {
   return nodeVersion ?? (nodeImage === undefined ? undefined : parseImageVersion(nodeImage)?.text) ?? devnetVersion;
 }
 
-/** Reports a real node without a version, which is never guessed: with the key names of another version, the node would silently ignore its metrics keys. */
+/**
+ * Reports a real node without a version. The version is never guessed: with the key names of another version, the node would silently
+ * ignore its metrics keys.
+ */
 export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig): readonly ConfigProblem[] {
   if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
   const key = "nodeVersion";

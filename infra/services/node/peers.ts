@@ -10,12 +10,15 @@ const nodePortRange = { first: 30_000, last: 32_767 } as const;
 /** Default peer port if Kubernetes exposes it as a NodePort. */
 const defaultNodePort = 30_900;
 
-/** Chooses the TCP port that peers connect to. A node announces the port that it listens on, so both are equal: with NodePort, it must be in that range. */
+/**
+ * Chooses the TCP port to which peers connect. A node announces the port on which it listens, so both ports are the same: with NodePort,
+ * the port must be in the NodePort range.
+ */
 export function choosePeerPort({ peerPort: given, target, peers }: StackConfig): number {
   return given ?? (target === "kubernetes" && peers === "node-port" ? defaultNodePort : nodePorts.peers);
 }
 
-/** Chooses the address that the node announces to its peers: the configured one, or the one that fits the node's exposure. */
+/** Chooses the address that the node announces to its peers: the configured address, or the one that fits the node's exposure. */
 export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostAddress {
   if (hostIp !== undefined) return { kind: "fixed", address: hostIp };
   if (target === "docker" || peers === "load-balancer") return { kind: "fixed", address: "127.0.0.1" };
@@ -23,8 +26,8 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
 }
 
 /**
- * Warns about a peer exposure that weakens the namespace; `undefined` if it does not. The Pod Security Standards forbid host ports even at
- * `baseline`, and a namespace can't exempt a single pod.
+ * Warns about a peer exposure that weakens the namespace's security; returns `undefined` if it does not. The Pod Security Standards forbid
+ * host ports even at `baseline`, and a namespace can't exempt a single pod.
  */
 export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
@@ -36,7 +39,7 @@ export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigPr
   });
 }
 
-/** Reports problems of the peers' access to the node. */
+/** Reports problems with the peers' access to the node. */
 export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
   const port = choosePeerPort(config);
   const { first, last } = nodePortRange;
@@ -59,7 +62,7 @@ function describeWrongPort(wrong: string): ConfigProblem {
   return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
 
-/** Whether the stack must configure the address: a container can't determine that of a Docker host's uplink or of a load balancer. */
+/** Whether the address must be configured in the stack: a container can't determine the address of a Docker host's uplink or of a load balancer. */
 function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
   return target === "docker" ? nodeImage !== undefined : peers === "load-balancer";
 }

@@ -9,7 +9,7 @@ import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
 export type AlertmanagerArgs = Readonly<{
-  /** Its complete configuration file, whose receivers contain passwords and tokens; if undefined, it shows alerts and notifies nobody. */
+  /** Complete Alertmanager configuration file, whose receivers contain passwords and tokens; if undefined, Alertmanager shows alerts but notifies nobody. */
   config: DeploymentSecret | undefined;
   limits?: ResourceLimits | undefined;
 }>;
@@ -19,7 +19,7 @@ const directory = "/alertmanager";
 
 const configFile = "alertmanager.yaml";
 
-/** Groups alerts for display, and notifies nobody. */
+/** Groups alerts for display but notifies nobody. */
 const silentConfig = {
   route: { receiver: "nobody", group_by: ["alertname", "job"] },
   receivers: [{ name: "nobody" }],
@@ -31,7 +31,7 @@ const configShape = z.object({
   receivers: z.array(z.object({ name: z.string().min(1) })).min(1),
 });
 
-/** Builds an Alertmanager that only the stack's Prometheus can reach, and that may reach receivers on the internet if it has any. */
+/** Builds an Alertmanager that only the stack's Prometheus can reach. If it has receivers, it may reach them on the internet. */
 export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
   const content = config?.value ?? stringify(silentConfig);
   const spec: ServiceSpec = {
@@ -52,7 +52,7 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
   return { spec, problems: config === undefined ? [] : findConfigProblems(config.check) };
 }
 
-/** Reports obvious problems of an Alertmanager configuration. Messages never quote it, because it contains passwords. */
+/** Reports obvious problems with an Alertmanager configuration. Messages never quote the configuration, because it contains passwords. */
 function findConfigProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
   const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
@@ -71,7 +71,7 @@ function findConfigProblems(text: string): readonly ConfigProblem[] {
   return problem("found a `route` to a receiver that `receivers` does not have.");
 }
 
-/** The Alertmanager of a stack's own Prometheus. */
+/** The Alertmanager for a stack's own Prometheus. */
 export const alertmanager: BroughtService<AlertmanagerArgs> = {
   isBrought: ({ observability }) => observability?.alertmanager !== undefined,
   readArgs: ({ alertmanagerConfig, limits }, { secret }) => ({

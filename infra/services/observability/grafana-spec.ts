@@ -10,11 +10,11 @@ import { deriveGrafanaPassword } from "./observability-args.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
 export type GrafanaArgs = Readonly<{
-  /** Password of the user `admin`; Grafana reads it only at its first start. */
+  /** Password for the user `admin`; Grafana reads it only when it first starts. */
   password: DeploymentSecret;
   runbookBaseUrl: string;
   logsUrl: string | undefined;
-  /** Scrape interval in seconds, so that a rate covers several samples. */
+  /** Scrape interval in seconds, so that each rate covers several samples. */
   intervalSeconds: number;
   /** Host of the stack's own Prometheus. */
   prometheus: string;
@@ -23,13 +23,13 @@ export type GrafanaArgs = Readonly<{
 
 const { ports } = stackServices.grafana;
 
-/** The user of the official image (Grafana's documentation, "Run Grafana Docker image"). */
+/** The user in the official image (Grafana's documentation, "Run Grafana Docker image"). */
 const grafanaUser = 472;
 
 const provisioning = "/etc/grafana/provisioning";
 const passwordFile = "admin-password";
 
-/** Builds Grafana's data source for Prometheus (Grafana's documentation, "Provision Grafana"). */
+/** Builds the Prometheus data source for Grafana (Grafana's documentation, "Provision Grafana"). */
 function buildDatasource({ prometheus, intervalSeconds }: GrafanaArgs) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
   // Grafana's default is 15 s, and a one-minute rate over samples one minute apart is empty.
@@ -46,8 +46,9 @@ const provider = {
 };
 
 /**
- * Builds a Grafana with Gatehouse's dashboards over the stack's Prometheus. Its files are in both of Grafana's provisioning directories,
- * where it reads from each file only the relevant part. It connects only to Prometheus: no usage reporting, no update checks.
+ * Builds a Grafana with Gatehouse's dashboards on top of the stack's Prometheus. Its files are in both of Grafana's provisioning
+ * directories; in each, Grafana reads only the relevant part of each file. It connects only to Prometheus: no usage reporting, no update
+ * checks.
  */
 export function grafanaSpec(args: GrafanaArgs): BuiltService {
   const spec: ServiceSpec = {

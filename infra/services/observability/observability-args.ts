@@ -6,9 +6,9 @@ import type { ProblemParts } from "../../config/problem-parts.ts";
 import { nobodysRunbooks } from "../../observability/alert.ts";
 
 /**
- * Returns the password of Grafana's admin: the configured one, or one derived from the signer's key (HKDF, RFC 5869), which every stack
- * has, so that nothing else needs to be stored; neither reveals the other. `undefined` if the stack has neither, which the facilitator
- * rejects.
+ * Returns the password for Grafana's admin: the configured one, or one derived from the signer's key (HKDF, RFC 5869). Every stack has a
+ * signer's key, so nothing else needs to be stored, and neither secret reveals the other. Returns `undefined` if the stack has neither,
+ * which the facilitator rejects.
  */
 export function deriveGrafanaPassword(
   { grafanaPassword }: StackConfig,
@@ -19,7 +19,7 @@ export function deriveGrafanaPassword(
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** Reports problems of a stack's monitoring. */
+/** Reports problems with a stack's monitoring. */
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
@@ -81,7 +81,7 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
   });
 }
 
-/** Warns about alerts that notify nobody; `undefined` if they notify someone, or if the stack does not control that. */
+/** Warns about alerts that notify nobody; returns `undefined` if they notify someone, or if the stack does not control that. */
 function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {

@@ -1,12 +1,12 @@
 import { stackServices } from "#daemon/stack-services.ts";
 import { oneReplica, serviceUser, type ServiceSpec } from "../service-spec.ts";
 
-/** User of the Prometheus project's official images, which owns each one's data directory: nobody. */
+/** User in the Prometheus project's official images, which owns the data directory in each image: nobody. */
 const nobody = 65_534;
 
 type Shared = Pick<ServiceSpec, "name" | "image" | "environment" | "ports" | "health" | "user" | "replicas">;
 
-/** Builds the common parts of the Prometheus project's official images: the user, the health paths, and busybox's `wget` as the only program. */
+/** Builds the parts shared by the Prometheus project's official images: the user, the health paths, and busybox's `wget` as the only program. */
 export function buildPrometheusProject(name: "prometheus" | "alertmanager" | "pushgateway"): Shared {
   const { image, ports } = stackServices[name];
   return {
@@ -21,7 +21,7 @@ export function buildPrometheusProject(name: "prometheus" | "alertmanager" | "pu
       livePath: "/-/healthy",
       startupPath: "/-/ready",
       startWithinSeconds: 60,
-      // Without `-T`, on which busybox 1.35 crashes with SIGSEGV. The engine's own timeout applies.
+      // Omits `-T`, with which busybox 1.35 crashes with SIGSEGV. The engine's own timeout applies.
       command: ["wget", "-q", "-O", "/dev/null", `http://127.0.0.1:${ports.http}/-/ready`],
     },
     user: { uid: nobody, gid: serviceUser.gid },

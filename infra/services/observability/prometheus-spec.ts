@@ -11,9 +11,9 @@ import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "../service-spec.ts";
 
 export type PrometheusArgs = Readonly<{
-  /** Job prefix, e.g. `gatehouse-prod` of `gatehouse-prod/facilitator`. */
+  /** Job prefix, e.g. `gatehouse-prod` in `gatehouse-prod/facilitator`. */
   prefix: string;
-  /** Host names that resolve to all processes of a service, ready or not; only for services that have one. */
+  /** Host names that resolve to all processes of a service, ready or not; only for services that have such a name. */
   hosts: Readonly<Partial<Record<ServiceName, string>>>;
   /** The stack's services; those with a metrics port are scraped. */
   services: readonly ServiceSpec[];
@@ -23,15 +23,15 @@ export type PrometheusArgs = Readonly<{
   volumeGibibytes: number;
   /** Host of the stack's own Alertmanager, if it has one. */
   alertmanager: string | undefined;
-  /** Whether to include an alert that always fires, whose absence shows that alerts are not delivered. */
+  /** Whether to include an alert that always fires, whose absence shows that alerts are not being delivered. */
   watchdog: boolean;
   limits?: ResourceLimits | undefined;
 }>;
 
-/** The official image's own data directory, which a new volume inherits with its owner. */
+/** The official image's own data directory, which a new volume inherits together with its owner. */
 const directory = "/prometheus";
 
-/** Fraction of the volume for blocks; the rest is for the write-ahead log and compaction. */
+/** Fraction of the volume used for blocks; the rest is for the write-ahead log and compaction. */
 const blocksShare = 0.8;
 
 const rulesName = "rules.yaml";
@@ -55,7 +55,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
       `--web.listen-address=:${stackServices.prometheus.ports.http}`,
-      // By default, scripts of any page can read it from a browser that can reach it.
+      // By default, scripts on any page could read from Prometheus in a browser that can reach it.
       "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,
       "--enable-feature=exemplar-storage",

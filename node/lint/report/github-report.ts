@@ -3,10 +3,10 @@ import type { LintedFile } from "./lint-document.ts";
 import { findLocationInRepository } from "./repository-place.ts";
 
 /**
- * Formats findings as workflow commands of GitHub Actions, which the runner shows next to the lines of a pull request (docs.github.com,
+ * Formats findings as GitHub Actions workflow commands, which the runner shows next to the lines in a pull request (docs.github.com,
  * "Workflow commands for GitHub Actions"): at most ten errors and ten warnings per step.
  *
- * @param repository Base directory of the runner's relative paths.
+ * @param repository Base directory for the runner's relative paths.
  */
 export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
   return files
@@ -30,7 +30,7 @@ function formatCommand(name: string, properties: Readonly<Record<string, string 
   return `::${name} ${list.join(",")}::${escapeData(message)}\n`;
 }
 
-/** Escapes text as the runner unescapes it: a line break would end the command, and the rest could be another command. */
+/** Escapes text in the way that the runner unescapes it. A line break would end the command, and the rest could be interpreted as another command. */
 function escapeData(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -4,11 +4,11 @@ import { pathToFileURL } from "node:url";
 /** Path that means standard input. */
 export const standardInput = "-";
 
-/** Name of a file in a report for a forge. */
+/** A file's name in a report for a forge. */
 export type RepositoryLocation = Readonly<{
-  /** Relative to the repository, with slashes, if the file is in it; else as given. */
+  /** If the file is in the repository, relative to it, with slashes; otherwise as given. */
   path: string;
-  /** The path as a URI reference (RFC 3986): relative to the repository if `isRelative`, else a file URL. */
+  /** The path as a URI reference (RFC 3986): relative to the repository if `isRelative`, otherwise a file URL. */
   uri: string;
   isRelative: boolean;
 }>;

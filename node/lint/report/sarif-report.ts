@@ -3,13 +3,13 @@ import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { findLocationInRepository } from "./repository-place.ts";
 
-/** Facts about the program that a SARIF log lists as its tool. */
+/** Facts about Gatehouse that a SARIF log includes in its tool section. */
 export type SarifOptions = Readonly<{
-  /** Version of Gatehouse. */
+  /** Gatehouse's version. */
   toolVersion: string;
   /** URL of the directory `docs/`, with or without a trailing slash. */
   docsUrl: string;
-  /** Base directory of relative paths. */
+  /** Base directory for relative paths. */
   repository: string;
   exitStatus: number;
 }>;

@@ -7,7 +7,7 @@ const timeoutMs = 5_000;
 
 const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
-/** States that need an operator come first. */
+/** States that need an operator's attention come first. */
 const order = ["paused", "down", "stale", "degraded", "waiting", "working", "unknown", "healthy"];
 
 function card({ name, page }) {

@@ -4,19 +4,19 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../../upkeep/command-words.ts";
 import type { OpsLocation } from "../../upkeep/drivers/ops-place.ts";
 
-/** Commands to inspect and operate this node; absent where this deployment has none. */
+/** Commands for inspecting and operating this node; a command is absent if this deployment has none. */
 export type Deployment = Readonly<{
-  /** Queries the node's RPC, through `upkeep.commandPrefix` if set: the node's address may be valid only where the sidecar runs. */
+  /** Queries the node's RPC. Runs through `upkeep.commandPrefix` if that is set, because the node's address may be valid only where the sidecar runs. */
   queryRpc: string;
   /** Whether the sidecar restarts a hung node. */
   restartsHung: boolean;
-  /** Shows whether the node's process runs. */
+  /** Shows whether the node's process is running. */
   showProcess?: string;
   /** Prints the last lines of the node's log. */
   showLog?: string;
   /** Starts the node manually. */
   start?: string;
-  /** Shows the disk usage of the node's data. */
+  /** Shows how much disk space the node's data uses. */
   showDisk?: string;
   /** Validates node.conf. */
   lint?: string;
@@ -26,11 +26,11 @@ export type Deployment = Readonly<{
   adopt: string;
   /** Cancels an upgrade that has not stopped the node yet. */
   cancelUpgrade: string;
-  /** Restores the node's data from the copy made by the last upgrade. */
+  /** Restores the node's data from the copy that the last upgrade made. */
   restoreData: string;
 }>;
 
-/** Facts besides the settings that the commands depend on. */
+/** Facts, in addition to the settings, that the commands depend on. */
 export type DeploymentInfo = Readonly<{
   command: CommandText;
   /** URL of the sidecar's listener. */
@@ -45,7 +45,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentInfo
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
   const body = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`;
-  // Only the origin: the rest of a URL may contain a key.
+  // Only the origin, because the rest of a URL may contain a key.
   const rpc = new URL(settings.node.httpUrl).origin;
   return {
     queryRpc:

@@ -1,7 +1,7 @@
 import { listProgramFiles, readProgramFile } from "#daemon/files/program-files.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 
-/** Page in `docs/runbooks/` per condition; {@link byReason} has the exceptions. */
+/** Page in `docs/runbooks/` for each condition; {@link byReason} lists the exceptions. */
 const byCondition: Readonly<Record<ConditionType, string>> = {
   RpcResponding: "node-down",
   ChainIdMatches: "condition-false",
@@ -42,12 +42,12 @@ const byReason: Readonly<Record<string, string>> = {
   "NoRestartPending BudgetExhausted": "restart-budget-exhausted",
 };
 
-/** Finds a condition's runbook by page name. */
+/** Returns the page name of a condition's runbook. */
 export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">): string {
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }
 
-/** Reads the runbooks by file name. The package, the image and the executable include them; a copy without them returns none. */
+/** Reads the runbooks, keyed by file name. They are included in the package, the image and the executable; without them, returns none. */
 export function readRunbooks(): ReadonlyMap<string, string> {
   const names = listProgramFiles("docs/runbooks").filter((name) => name.endsWith(".md"));
   return new Map(names.map((name) => [name, readProgramFile("docs/runbooks", name)]));

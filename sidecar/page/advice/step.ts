@@ -1,7 +1,7 @@
 import type { Condition, ConditionType } from "#status/condition.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** One step of a list; `command` is a ready-to-run shell command. */
+/** One step in a list; `command` is a ready-to-run shell command. */
 export type Step = Readonly<{ text: string; command?: string }>;
 
 /** Lists the steps for a false or unknown condition on this deployment. */

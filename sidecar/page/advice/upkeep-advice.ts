@@ -1,6 +1,6 @@
 import { step, type AdviceTable } from "./step.ts";
 
-/** Reasons of `ConfigValid` for which the file at node.conf's path is left to the operator. */
+/** Reasons for `ConfigValid` for which the sidecar leaves the file at node.conf's path to the operator. */
 const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
 /** Advice on node.conf, the sidecar's reconciliation, and restarts. */

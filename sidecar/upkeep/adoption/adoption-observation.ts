@@ -44,7 +44,7 @@ const adoptedBy = {
   "earlier version": "it acted before",
 } as const;
 
-/** Reports whether the sidecar may act on this node; while approval is pending, includes the plan and the command that approves it. Pure. */
+/** Reports whether the sidecar may act on this node. While approval is pending, includes the plan and the command for approving it. Pure. */
 export function deriveAdoptionConditions(
   { plan, authority, adopted }: AdoptionObservation,
   mode: SidecarSettings["upkeep"]["mode"],

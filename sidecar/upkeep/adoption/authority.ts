@@ -2,10 +2,10 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isEarly } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** Permission of a sidecar to act on its node: `waits` until the operator has seen the plan and run `gatehouse adopt`. */
+/** Permission for a sidecar to act on its node. `waits`: not until the operator has seen the plan and run `gatehouse adopt`. */
 export type Authority = "acts" | "waits" | "observes";
 
-/** Derives the authority from `upkeep.mode` and the node's adoption. */
+/** Derives the authority from `upkeep.mode` and whether the node has been adopted. */
 export function decideAuthority(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,
@@ -14,7 +14,7 @@ export function decideAuthority(
   return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
 }
 
-/** Explains, as the end of a sentence, why the sidecar currently doesn't change its node; undefined if it may. */
+/** Explains, as the end of a sentence, why the sidecar currently doesn't change its node; undefined if it may change it. */
 export function explainIdle(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,

@@ -26,25 +26,25 @@ import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } fr
 export type ClaimDependencies = Readonly<{
   log: Logger;
   userStateDirectory: string;
-  /** Default state directory of older versions; absolute, or relative to the working directory. */
+  /** Default state directory in older versions; absolute, or relative to the working directory. */
   oldStateDirectory?: string;
   signal: AbortSignal;
 }>;
 
-/** State of a node, owned exclusively by this process. */
+/** A node's state, owned exclusively by this process. */
 export type ClaimedState = UpkeepState &
   Readonly<{
-    /** Flushes the state and releases it to the next process; later writes are neither made nor needed. */
+    /** Flushes the state and releases it to the next process. Later writes are not made, and not needed. */
     release: () => void;
   }>;
 
-/** Time that a replaced sidecar may need to exit. */
+/** Max time that a replaced sidecar needs to exit. */
 const lockWithinMs = 3_000;
 const lockAgainMs = 100;
 
 /**
- * Opens the state of one node exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else.
- * State written by an older version has no identity; it is migrated once, if its copies of node.conf belong to this node.
+ * Opens one node's state exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else. State
+ * written by an older version has no identity; it is migrated once, if its copies of node.conf belong to this node.
  *
  * @throws {StartupError} when another sidecar uses the state or node.conf, the state belongs to another node, or the workspace is the
  * programs' directory.
@@ -80,7 +80,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
       ...state,
       release: () => {
         state.store.flush();
-        // A hung store stays hung: even its file isn't closed.
+        // A hung store stays hung, so even its file isn't closed.
         if (state.store.failure()?.reason !== "Unresponsive")
           state.store.suspend({ reason: "InUse", message: `${directory} is left to the sidecar that takes over.` });
         lock[Symbol.dispose]();
@@ -116,15 +116,15 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
       log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
     }
   }
-  // An operator who approved a plan without a node.conf hasn't seen the plan for this one.
+  // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
   const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
   const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
   const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
-  // In one write, so that the state never has an adoption, or a config that a node has read, without a node identity.
+  // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
     if (taken === "unknown") {
-      // The owner of these can't be determined: a drift from them might be a drift from another node's configuration.
+      // It can't be determined which node these belong to: drift from them might be drift from another node's configuration.
       state.nodeHas.set(undefined);
       state.restartInFlight.set(undefined);
     }
@@ -136,7 +136,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   if (failure !== undefined) throw new StartupError(failure.message);
 }
 
-/** Determines the owner of a state without an identity; `unknown` for new state, which has nothing to forget. */
+/** Determines the owner of a state without an identity. Returns `unknown` for new state, which contains nothing to discard. */
 async function judgeOld(
   state: UpkeepState,
   found: NodeIdentity,
@@ -206,12 +206,12 @@ function describeHolder(holder: LockHolder | undefined): string {
   return `${formatHolder(holder)} looks after ${holder.node} with it.`;
 }
 
-/** A sidecar that never writes may run alongside one that does; two writers are rejected before either acts. */
+/** A sidecar that never writes may run alongside one that does. Two writers are rejected before either acts. */
 async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string, signal: AbortSignal): Promise<void> {
   if (upkeep.mode === "observe") return;
   using lock = createWriterLock(configPath);
   const result = await waitForLock(lock.acquire, signal);
-  // A missing or read-only directory is reported by a condition: it may become available.
+  // A missing or read-only directory is reported by a condition, because it may become available later.
   if (result.ok || result.reason === "LockFailed") return;
   throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }

@@ -6,10 +6,10 @@ import { resolveNodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
 /**
- * Rejects a `node.workspace` that is the directory of the node's programs itself: the sidecar would search it for a nested one in vain, and
- * store its state there.
+ * Rejects a `node.workspace` that is itself the directory of the node's programs: the sidecar would search it in vain for such a directory,
+ * and store its state there.
  *
- * @throws {StartupError} with the workspace to set.
+ * @throws {StartupError} that specifies the workspace to set.
  */
 export function requireWorkspace({ node, nodeCli }: Pick<SidecarSettings, "node" | "nodeCli">): void {
   const { workspace, binDirectory, configPath } = node;

@@ -11,15 +11,15 @@ import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 /** Default state directory before state became per node, relative to the sidecar's initial working directory. */
 export const oldStateDirectory = ".gatehouse/sidecar";
 
-/** Owner of a state without an identity, according to its copies of node.conf. */
+/** Owner of a state without an identity, as determined from its copies of node.conf. */
 export type CopiesMatch = Readonly<
   | { kind: "same" | "unknown" }
   | { kind: "another"; why: string; /** Value for `upkeep.movedFrom` if it is the same node. */ remembered: string }
 >;
 
-/** Candidate owner of a state. */
+/** A node that may own a state. */
 export type CopiesOwner = Readonly<{
-  /** Directories to resolve a copy's relative paths against: its own, then those of other versions' layouts. */
+  /** Directories against which a copy's relative paths are resolved: the copy's own, then those of other versions' layouts. */
   places: readonly string[];
   document: ConfigDocument | undefined;
   /** `upkeep.movedFrom`. */
@@ -27,8 +27,8 @@ export type CopiesOwner = Readonly<{
 }>;
 
 /**
- * Compares the stored copies of node.conf with the node's own by data and keys, which are unique per node; `unknown` if either is missing
- * or specifies neither.
+ * Compares the stored copies of node.conf with the node's own, by their data and keys, which are unique per node. Returns `unknown` if
+ * either is missing or specifies neither data nor keys.
  */
 export async function compareCopies(
   directory: string,
@@ -49,7 +49,7 @@ export async function compareCopies(
   return { kind: "another", why, remembered: data[0] ?? "none" };
 }
 
-/** Whether a sidecar has acted on its node with this state. */
+/** Whether a sidecar that used this state has acted on its node. */
 export function hasActed({ store: { database }, directory }: UpkeepState): boolean {
   const deeds = database.prepare(
     "SELECT (SELECT count(*) FROM restart) + (SELECT count(*) FROM event WHERE kind IN ('write', 'prune', 'restart')) AS deeds",
@@ -58,8 +58,8 @@ export function hasActed({ store: { database }, directory }: UpkeepState): boole
 }
 
 /**
- * Copies an older version's state from the current directory to this node's state directory, if its copies of node.conf are this node's.
- * Leaves the original; copies the database last, so that an interrupted copy is repeated.
+ * Copies an older version's state from the current directory to this node's state directory, if its copies of node.conf belong to this
+ * node. Leaves the original in place. Copies the database last, so that an interrupted copy is repeated.
  */
 export async function takeOldState(
   from: string,
@@ -76,7 +76,7 @@ export async function takeOldState(
       "state in the current directory is ignored: it is not this node's",
     );
   }
-  // Read-only: it may belong to another version, and only that version may change it.
+  // Read-only, because the database may belong to another version, and only that version may change it.
   using database = new DatabaseSync(join(from, upkeepStateFile), { readOnly: true });
   if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
     return log.info(

@@ -16,7 +16,7 @@ import { findWrite, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
-/** Outcome of the planned write; `again`: the file must be re-read at once. */
+/** Outcome of the planned write. `again`: the file must be re-read at once. */
 export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
@@ -65,7 +65,7 @@ export async function applyConfig(
   const writing = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
   const result = await writeWithDeadline(write, writing);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
-  // A failed write is not a reverted correction.
+  // A failed write does not mean that a correction was reverted.
   const corrected = parseConfig(content);
   rate.record(
     reading.contentHash,
@@ -76,7 +76,7 @@ export async function applyConfig(
   return { result, again: true };
 }
 
-/** Finds the restart (by its start time) whose start command wrote a content. */
+/** Finds the restart (by its start time) whose start command wrote the given content. */
 function findRestart(
   { changedAtMs }: UsableReading,
   { budget, clock }: Pick<ApplyConfigDependencies, "budget" | "clock">,
@@ -86,7 +86,7 @@ function findRestart(
   return changedMs >= beganMs && changedMs <= endedMs ? beganMs : undefined;
 }
 
-/** Whether the node's own start overwrites this content each time, so that a restart wouldn't apply it. */
+/** Whether the node's own start script overwrites this content each time, in which case a restart wouldn't apply it. */
 export function isUndoneByStart(
   { document }: UsableReading,
   version: NodeVersion | undefined,
@@ -94,13 +94,13 @@ export function isUndoneByStart(
 ): boolean {
   const undone = rate.undoneByStart();
   if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
-  // Once the node has read it, its start script writes the right content itself.
+  // Once the node has read the right content, its start script writes that content itself.
   return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
 }
 
 /**
- * Records before a write that the node may have read the current content, so that this survives a kill right after the write; skips a
- * content that means the same to the node as the last one it read.
+ * Records, before a write, that the node may have read the current content, so that this fact survives a kill right after the write. Does
+ * nothing if the current content means the same to the node as the content that it last read.
  */
 function forgetWhatNodeHas(
   { document, changedAtMs }: UsableReading,
@@ -124,8 +124,8 @@ export type CompareConfigDependencies = Readonly<{
 }>;
 
 /**
- * Records whether node.conf matches the desired configuration and whether another writer changes it; stores a correct content. `idle`: why
- * nothing was written.
+ * Records whether node.conf matches the desired configuration and whether another writer changes it; stores content that is correct.
+ * `idle`: why nothing was written.
  */
 export async function compareConfig(
   planned: Plan,
@@ -148,7 +148,7 @@ export async function compareConfig(
   }
 }
 
-/** Retains a good content. Only reports a failure: it must not block the completion of a restart that left the node down. */
+/** Retains good content. Only reports a failure, because a failure must not prevent the completion of a restart that left the node down. */
 async function keepGood(
   { bytes, contentHash }: UsableReading,
   config: ObservedConfig,

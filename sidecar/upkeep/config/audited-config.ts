@@ -28,7 +28,7 @@ export function noteWritten({ path, content }: OwnWrite, { auditedConfig }: Pick
 
 /** Rate limit for audit log lines about external changes. */
 export type EditRate = Readonly<{
-  /** Returns the number of contents skipped since the last line; undefined if this one is skipped too. */
+  /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
   admit: (sha256: string | undefined) => number | undefined;
 }>;
 
@@ -49,7 +49,7 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
         return undefined;
       }
       reported.add();
-      // A content that gets its line now no longer counts as skipped.
+      // Content that gets a line now no longer counts as skipped.
       const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
       [skipped, lastSkipped] = [0, undefined];
       return without;
@@ -64,14 +64,14 @@ export type ReportEditDependencies = Readonly<{
   edits: EditRate;
 }>;
 
-/** Min age of an unusable content: while saving, most editors briefly leave no file or a partial one. */
+/** Min age before unusable content is reported: while saving, most editors briefly leave no file or a partial one. */
 const brokenForMs = 2_000;
 
 /**
- * Reports once each content that the sidecar neither wrote nor reported earlier, including one from before its start; never the first
- * content that it sees.
+ * Reports each content that the sidecar neither wrote nor reported earlier, once, even if it was written before the sidecar started. Never
+ * reports the first content that it sees.
  *
- * @param auditedThen what was reported when the read of the content started: the sidecar may have written since.
+ * @param auditedThen what had been reported when the read of the content started: the sidecar may have written since.
  */
 export async function reportEdit(
   reading: ConfigReading,
@@ -123,7 +123,7 @@ function describeChange(reading: ConfigReading, before: Uint8Array | undefined, 
   return `node.conf was changed by somebody else: ${what}`;
 }
 
-/** Finds the content with a hash, if it is still in memory or on disk. */
+/** Finds the content with a given hash, if it is still in memory or on disk. */
 async function findContent(
   sha256: string | undefined,
   lastUsable: ConfigObservation["lastUsable"],
@@ -133,7 +133,7 @@ async function findContent(
   if (lastUsable?.contentHash === sha256) return lastUsable.bytes;
   const kept = [() => versions.recall("last-good"), () => versions.recall("healthy"), () => versions.newest()];
   for (const recall of kept) {
-    // An unreadable copy only costs the list of keys; a condition reports the state directory's failure.
+    // If a copy can't be read, only the list of keys is lost; a condition reports the state directory's failure.
     const bytes = await recall().catch(() => undefined);
     if (bytes !== undefined && hashContent(bytes) === sha256) return bytes;
   }

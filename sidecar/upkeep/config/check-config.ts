@@ -17,24 +17,24 @@ import { hasHeld, type ClockThen } from "../clock-then.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
-/** Outcome of a check. `again`: the file has changed meanwhile; `wakeInMs`: time until the next check is due. */
+/** Outcome of a check. `again`: the file has changed during the check; `wakeInMs`: time until the next check is due. */
 export type Judgement = Readonly<{
   again: boolean;
   wakeInMs?: number;
-  /** Failure to restore the last good content. */ written?: ConfigWriteResult;
+  /** Set if restoring the last good content failed. */ written?: ConfigWriteResult;
 }>;
 
-/** Conditions that decide whether and when an unusable node.conf is restored. */
+/** Inputs that determine whether and when an unusable node.conf is replaced by the last good content. */
 export type CheckConfigOptions = Readonly<{
   authority: Authority;
   /** `upkeep.restoreAfterMs`. */
   restoreAfterMs: number;
   limitBytes: number;
-  /** Both clocks at the start of the upkeep. */
+  /** Both clocks when the upkeep started. */
   clockThen: ClockThen;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
-  /** The last audited content as of the start of this node.conf read. */
+  /** The last audited content, as of the time when this read of node.conf started. */
   auditedThen: AuditedConfig | undefined;
 }>;
 
@@ -52,14 +52,15 @@ export type CheckConfigDependencies = Readonly<{
   clock: Clock;
 }>;
 
-/** Problems of a content that no node can start with. */
+/** Problems with which no node can start. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**
- * Records whether node.conf is usable. While it isn't, the last good content stays in effect. If the file doesn't change for
- * `upkeep.restoreAfterMs`, the last good content is restored and the unusable one is retained among the versions: a node that restarts on
- * its own, e.g. after a crash, couldn't start with it. An operator editing the file has that long after each save, and ConfigValid reports
- * the deadline. If the sidecar itself left the node down, because it was killed during a restart, it restores without waiting.
+ * Records whether node.conf is usable. While it is unusable, the last good content stays in effect. If the file doesn't change for
+ * `upkeep.restoreAfterMs`, the last good content is restored and the unusable content is kept among the versions: a node that restarts on
+ * its own, e.g. after a crash, couldn't start with it. An operator who is editing the file has this much time after each save, and
+ * ConfigValid reports the deadline. If the sidecar was killed during a restart and thus left the node down itself, it restores without
+ * waiting.
  */
 export async function checkConfig(
   reading: ConfigReading,
@@ -94,12 +95,12 @@ export async function checkConfig(
   const waitMs = isOwedStart ? 0 : options.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
-  // It may have been there long before the sidecar saw it, and is replaced now.
+  // The content may have been there long before the sidecar saw it, and is about to be replaced.
   await reportEdit(reading, { ...edit, standsForMs: Infinity }, dependencies);
   return writeBack(reading, good.content, { config, limitBytes: options.limitBytes }, dependencies);
 }
 
-/** Records the content and since when it has been unchanged. */
+/** Records the content, and since when it has not changed. */
 function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Clock): void {
   const before = config.now();
   const { contentHash } = reading;
@@ -117,14 +118,14 @@ function needsStart({ state }: Pick<CheckConfigDependencies, "state">): boolean 
   return state.restartInFlight.get()?.phase === "commanded" || state.retry.get() !== undefined;
 }
 
-/** Finds the content to restore, or why it may not be this node's; undefined if there is none or no change is allowed. */
+/** Finds the content to restore, or the reason why it may not belong to this node; undefined if there is none or no change is allowed. */
 async function findLastGood(
   isOwedStart: boolean,
   { authority, restoreAfterMs }: CheckConfigOptions,
   { state, versions, place }: Pick<CheckConfigDependencies, "state" | "versions" | "place">,
 ): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   if (authority !== "acts" || restoreAfterMs === 0) return undefined;
-  // A pause blocks new work, but not the completion of a restart that left the node down.
+  // A pause blocks new work, but does not block the completion of a restart that left the node down.
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
@@ -144,8 +145,8 @@ async function writeBack(
 ): Promise<Judgement> {
   const path = place.layout().configPath;
   const { contentHash: expectedHash, problem } = reading;
-  // A responding node can't have started with a content that no node can read: it still runs with the previous one. A node that is down may
-  // need a start.
+  // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
+  // down may need to be started.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
   const written = await writeWithDeadline(

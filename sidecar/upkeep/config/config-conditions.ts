@@ -4,7 +4,7 @@ import type { CommandText } from "../command-words.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
-/** Derives the conditions of node.conf from the checks made so far. Pure. */
+/** Derives the node.conf conditions from the checks made so far. Pure. */
 export function deriveConfigConditions(
   { validity, comparison, otherWriter, corrected }: ConfigObservation,
   command: CommandText,
@@ -30,7 +30,7 @@ function describeNext(next: Extract<ConfigValidity, { ok: false }>["next"]): str
   return `The last good one stays in force, and is written back at ${at} unless the file changes before.`;
 }
 
-/** Reason, as a clause, for not writing node.conf while another process has the write lock. */
+/** Reason, as a clause, for not writing node.conf while another process holds the write lock. */
 export const locked = "this sidecar may not write it (SoleWriter)";
 
 /** Reports whether node.conf matches the desired configuration. Pure. */

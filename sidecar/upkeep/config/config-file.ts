@@ -6,7 +6,7 @@ import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/fil
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
 
-/** One read of node.conf; `changedAtMs`: last change of the file, or of a link that leads to it (`ctime`, milliseconds since 1970). */
+/** One read of node.conf. `changedAtMs`: time of the last change to the file or to a link that leads to it (`ctime`, milliseconds since 1970). */
 export type ConfigReading = Readonly<
   | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
   /** Hash, bytes and time are absent if there was no readable content. */
@@ -18,7 +18,7 @@ export function hashContent(bytes: Uint8Array): string {
   return hash("sha256", bytes);
 }
 
-/** Reads node.conf through symbolic links, at most `limitBytes`; returns errors as a problem. */
+/** Reads node.conf, at most `limitBytes`, following symbolic links; returns errors as a problem. */
 export async function readConfigFile(path: string, limitBytes: number): Promise<ConfigReading> {
   let file: RegularFile;
   try {
@@ -61,7 +61,7 @@ function buildFailedReading(path: string, cause: unknown): ConfigReading {
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-/** Explains the system error of a read, as the rest of "… can't be read". Pure. */
+/** Explains the system error from a read, as the rest of "… can't be read". Pure. */
 export function explainFailure(path: string, code: string): string {
   switch (code) {
     case "EACCES":
@@ -79,7 +79,7 @@ export function explainFailure(path: string, code: string): string {
   }
 }
 
-/** Builds the reading of a path that isn't a regular file, for any user: a directory, a pipe, a link to itself. */
+/** Builds the reading for a path that is not a regular file for any user: a directory, a pipe, a link to itself. */
 function buildNotAFileReading(path: string, why: string): ConfigReading {
   const message = `${path} can't be read (${why}); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
   return { ok: false, problem: { reason: "NotAFile", message } };
@@ -89,8 +89,8 @@ function buildNotAFileReading(path: string, why: string): ConfigReading {
 const linksMax = 40;
 
 /**
- * Reads the last change of any symbolic link on the path to a file (`ctime`, milliseconds since 1970); 0 if there is none. Redirecting a
- * link changes the content at the path, but not the times of the target file.
+ * Reads the time of the last change to any symbolic link on the path to a file (`ctime`, milliseconds since 1970); 0 if there is no link.
+ * Redirecting a link changes the content at the path, but not the target file's times.
  */
 async function readLastLinkChange(path: string): Promise<number> {
   let changedAtMs = 0;

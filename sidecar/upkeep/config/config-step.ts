@@ -21,26 +21,26 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { tidyAroundConfig } from "./config-writer.ts";
 
-/** Reading of node.conf, and the last audited content when the read started. */
+/** A reading of node.conf, and the last audited content at the time when the read started. */
 export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
 /** Reconcile steps for node.conf. */
 export type ConfigStep = Readonly<{
   path: () => string;
   read: () => Promise<ConfigCheck>;
-  /** Renews the watch after a change without an event: it then watches a removed path, e.g. a deleted directory. */
+  /** Renews the watch after a change without an event: in that case it watches a removed path, e.g. a deleted directory. */
   renewWatch: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
   /** Determines whether node.conf is usable. */
   judge: (look: ConfigCheck, authority: Authority) => Promise<Judgement>;
-  /** Removes leftovers of an earlier sidecar. */
+  /** Removes files left over by an earlier sidecar. */
   tidy: () => Promise<void>;
-  /** Saves the content that node.conf had before an external change. */
+  /** Saves the content that node.conf had before it was changed externally. */
   keepBefore: (reading: ConfigReading, found: Readonly<{ isFirst: boolean }>) => Promise<void>;
   /** Writes node.conf as planned if allowed, and records its new state. */
   write: (planned: Plan, reading: ConfigReading, allowed: ConfigWrite) => Promise<AppliedConfig | undefined>;
 }>;
 
-/** Context of a write; `idle`: why nothing may be written. */
+/** Context of a write. `idle`: why nothing may be written. */
 export type ConfigWrite = Readonly<{
   idle: string | undefined;
   judged: Judgement;
@@ -95,7 +95,7 @@ export function createConfigStep(
   };
 }
 
-/** Removes temporary files of a sidecar that was killed during a write. */
+/** Removes temporary files left by a sidecar that was killed during a write. */
 async function tidyConfig({
   place,
   versions,

@@ -4,24 +4,24 @@ import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { hashContent } from "./config-file.ts";
 
-/** Name of a stored content: the last one the node was healthy with, or the last one that matched the desired configuration. */
+/** Name under which content is stored: the last content with which the node was healthy, or the last content that matched the desired configuration. */
 type ConfigSlot = "healthy" | "last-good";
 
-/** Earlier contents of node.conf, retained as files for the operator. */
+/** Earlier versions of node.conf, retained as files for the operator. */
 export type ConfigVersions = Readonly<{
-  /** Saves a content unless it is already the newest; retains the newest five. Returns the path of the saved file. */
+  /** Saves content unless it is already the newest version; retains the newest five. Returns the path of the saved file. */
   keep: (bytes: Uint8Array) => Promise<string>;
   /** Reads the most recently saved content. */
   newest: () => Promise<Uint8Array | undefined>;
   remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
   recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
-  /** Removes temporary files left by a kill during `keep` or `remember`. */
+  /** Removes temporary files left behind when a process was killed during `keep` or `remember`. */
   tidy: () => Promise<void>;
 }>;
 
 const versionsKept = 5;
 
-/** Stores versions in a directory, readable only by its owner because they are as sensitive as the configuration. */
+/** Stores versions in a directory that only its owner can read, because the versions are as sensitive as the configuration. */
 export function createConfigVersions(directory: string): ConfigVersions {
   const versions = join(directory, "versions");
   const buildSlotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
@@ -59,7 +59,7 @@ async function listVersions(versions: string): Promise<readonly string[]> {
   return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
 }
 
-/** Reads a saved content through an open file: a hung `readFile` call is not visible at exit (`daemon/process/end-process.ts`). */
+/** Reads saved content through an open file handle: a hung `readFile` call is not visible at exit (`daemon/process/end-process.ts`). */
 async function readKept(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   return await file.readFile();

@@ -5,28 +5,28 @@ import type { Logger } from "#daemon/log/log.ts";
 
 export type ConfigWatchOptions = Readonly<{
   path: string;
-  /** Called on each event of the file; only wakes the loop, never reads. */
+  /** Called on each file event. It only wakes the loop and never reads. */
   onEvent: () => void;
 }>;
 
 /** Watched file. */
 export type ConfigWatch = AsyncDisposable &
   Readonly<{
-    /** Whether an event occurred since the last call. */
+    /** Whether an event has occurred since the last call. */
     takeEvent: () => boolean;
-    /** Watches a path again after it changed, or after its directory was replaced without an event. */
+    /** Renews the watch on a path after the path changed, or after its directory was replaced without an event. */
     renew: (path: string) => Promise<void>;
   }>;
 
 /** Polling interval when the system has no watches left. */
 const pollIntervalMs = 250;
 
-/** Error codes of a system without free watches or file descriptors. */
+/** Error codes for a system that has no free watches or file descriptors. */
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
- * Watches a file through links and renames (chokidar), and its directory too: for a moment after each rename the file's watch is still on
- * the old inode, and a write in that moment would go unnoticed until the next periodic read. Falls back to polling when the system has no
+ * Watches a file through links and renames (chokidar), and its directory too. For a moment after each rename, the file's watch is still on
+ * the old inode; a write in that moment would go unnoticed until the next periodic read. Falls back to polling when the system has no
  * watches left.
  */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>): ConfigWatch {
@@ -77,7 +77,7 @@ async function close({ file, directory }: Watchers): Promise<void> {
   await file.close();
 }
 
-/** Watches the directory for the file itself and for a ConfigMap's links (`..data`); ignores other events. */
+/** Watches the directory for changes to the file itself and to a ConfigMap's links (`..data`); ignores other events. */
 function watchDirectoryOf(
   path: string,
   onEvent: () => void,
@@ -91,7 +91,7 @@ function watchDirectoryOf(
     return watcher.on("error", onError);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    // The periodic re-read finds a directory that is created later; chokidar reports exhausted watches too.
+    // The periodic re-read finds a directory that is created later. chokidar also reports when watches are exhausted.
     if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
     return undefined;
   }

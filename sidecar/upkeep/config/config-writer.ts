@@ -12,9 +12,9 @@ import { runProcess } from "#daemon/process/bounded-process.ts";
 export type ConfigWrite = Readonly<{
   path: string;
   limitBytes: number;
-  /** Expected hash of the content right before the replacement; undefined if no readable content is expected. */
+  /** Hash that the content must have right before it is replaced; undefined if no readable content is expected. */
   expectedHash: string | undefined;
-  /** Expected problem of the file at that moment; absent if the file must be usable. */
+  /** Problem that the file must have at that moment; absent if the file must be usable. */
   expectedProblem?: ConfigProblemReason | undefined;
   content: Uint8Array;
 }>;
@@ -22,7 +22,7 @@ export type ConfigWrite = Readonly<{
 /** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
 
-/** `attributesLost`: why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the old content's copy. */
+/** `attributesLost`: the reason why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the copy of the old content. */
 export type ConfigWriteResult = Readonly<
   | { ok: true; attributesLost?: string | undefined; copy?: string | undefined }
   | { ok: false; reason: ConfigWriteFailure; message: string }
@@ -34,9 +34,9 @@ class ChangedMeanwhile extends Error {
 }
 
 /**
- * Replaces node.conf: takes the lock, saves the old content (if `versions` is given), writes a temporary file next to it, compares once
- * more, renames. Doesn't replace a content that can't be saved because it is unreadable or too large. Replaces a symbolic link's target,
- * not the link.
+ * Replaces node.conf: takes the lock, saves the old content (if `versions` is given), writes a temporary file next to node.conf, compares
+ * once more, renames. Does not replace content that can't be saved because it is unreadable or too large. Replaces a symbolic link's
+ * target, not the link.
  */
 export async function writeConfig(
   write: ConfigWrite,
@@ -105,7 +105,7 @@ async function keepCopy(
   }
 }
 
-/** Removes temporary files left next to node.conf by a kill during a write. The caller must have its lock. */
+/** Removes temporary files left next to node.conf by a process killed during a write. The caller must hold node.conf's lock. */
 export async function tidyAroundConfig(path: string): Promise<void> {
   await removeTemporariesOf(await resolveLinks(path));
 }
@@ -115,9 +115,9 @@ async function removeTemporariesOf(path: string): Promise<void> {
 }
 
 /**
- * Explains why root must not write through a link: the link's owner, e.g. the node's user, could point it at any file of the machine.
- * Undefined if each link on the path belongs to root or to its target's owner (as in proc(5), "protected_symlinks"), or this user isn't
- * root.
+ * Explains why root must not write through a link: the link's owner, e.g. the node's user, could point it at any file on the machine.
+ * Returns undefined if each link on the path belongs to root or to the owner of its target (as in proc(5), "protected_symlinks"), or if
+ * this user isn't root.
  */
 async function findForeignLink(path: string, target: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0 || path === target) return undefined;
@@ -156,10 +156,10 @@ function explainError(error: unknown): string {
 }
 
 /**
- * Copies a file's ACLs, extended attributes and security context to another file without its content, by the `cp` of coreutils: Node has no
- * calls for them. Returns why this machine can't do it; undefined on success.
+ * Copies a file's ACLs, extended attributes and security context, but not its content, to another file. Uses `cp` from coreutils, because
+ * Node has no calls for this. Returns the reason if this machine can't do it; undefined on success.
  *
- * @throws when `cp` could not run this time, so that the file isn't replaced without them.
+ * @throws when `cp` could not run this time, so that the file isn't replaced without its attributes.
  */
 async function copyAttributes(from: string, to: string): Promise<string | undefined> {
   const copied = await runProcess({

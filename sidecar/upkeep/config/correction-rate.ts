@@ -1,19 +1,19 @@
 import type { Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
-/** Rate of corrections of node.conf; distinguishes a drift from a competing writer. */
+/** Rate at which node.conf is corrected; distinguishes drift from a competing writer. */
 export type CorrectionRate = Readonly<{
   /** Records a correction of a content, identified by its hash. */
   record: (contentHash: string, kind?: CorrectionKind) => void;
-  /** Returns the meaning of the node.conf that the node's own start overwrote on both of the last two restarts; undefined if there is none. */
+  /** Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts; undefined if there is none. */
   undoneByStart: () => string | undefined;
-  /** Corrections within the last minute. */
+  /** Number of corrections within the last minute. */
   perMinute: () => number;
   /** Whether another program keeps changing the file; resets after a minute without changes. */
   contested: () => boolean;
   /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */
   repeated: () => boolean;
-  /** Time at which the contest ends unless it continues (monotonic); undefined if there is none. */
+  /** Time at which the contest ends unless there are further changes (monotonic); undefined if there is no contest. */
   contestedUntilMs: () => number | undefined;
   repeatedUntilMs: () => number | undefined;
   /** Forgets all corrections, because the operator declared the contest over. */
@@ -22,10 +22,10 @@ export type CorrectionRate = Readonly<{
   waitMs: () => number;
 }>;
 
-/** Meaning of the corrected content, and the start of the restart that wrote the content being corrected; undefined if no restart did. */
+/** Meaning of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
 type CorrectionKind = Readonly<{ meaning: string; restartMs: number | undefined }>;
 
-/** Consecutive starts that overwrite the same content before the next one is expected to do so too. */
+/** Number of consecutive starts that overwrite the same content before the next start is expected to do so too. */
 const startsMax = 2;
 
 /** Corrections per minute above which the file counts as contested. */
@@ -34,11 +34,11 @@ const contestedPerMinute = 60;
 /** Corrections per minute above which they slow down to one a second. */
 const fullSpeedPerMinute = 300;
 
-/** Corrections of one content from which it counts as repeated; provisioning programs run every half hour or so. */
+/** Number of corrections of identical content at which it counts as repeated; provisioning programs run every half hour or so. */
 const sameContentMax = 3;
 const sameContentWithinMs = 6 * 3_600_000;
 
-/** Max contents tracked; a competing program writes one of them. */
+/** Max number of contents tracked; a competing program writes one of them. */
 const contentsMax = 64;
 
 const slowCorrectionMs = 1_000;
@@ -46,20 +46,20 @@ const minuteMs = 60_000;
 
 type Correction = Readonly<{ atMs: number; contentHash: string }>;
 
-/** Creates an empty record; it retains at most a minute's corrections and the last few contents. */
+/** Creates an empty record, which retains at most one minute of corrections and the last few contents. */
 export function createCorrectionRate(clock: Clock): CorrectionRate {
   let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
   let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
   const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
-  /** Records whether the node's start wrote the corrected content. A writer that writes twice during one restart is another program. */
+  /** Records whether the node's start script wrote the content being corrected. A writer that writes twice during one restart must be another program. */
   const noteStart = ({ meaning, restartMs }: CorrectionKind) => {
     const before = undone?.meaning === meaning ? undone : undefined;
     const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
     if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
     else undone = restartMs === undefined ? before : undefined;
   };
-  /** Lists each content's corrections that still count, oldest first. */
+  /** Lists, for each content, the corrections that still count, oldest first. */
   const listRepeats = () => {
     const fromMs = clock.monotonicMs() - sameContentWithinMs;
     const times = Map.groupBy(
@@ -82,7 +82,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
       recent.add();
       if (kind !== undefined) noteStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
-      // Once the node's start is known to write a content, no other program is searched for.
+      // Once it is known that the node's start script writes a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
     undoneByStart: findUndone,

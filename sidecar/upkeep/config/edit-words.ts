@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "#node/conf/document.ts";
 
-/** Max keys per sentence, and max letters per key. */
+/** Max number of keys per sentence, and max length of a key. */
 const keysMax = 10;
 const keyLettersMax = 120;
 

@@ -16,16 +16,16 @@ type LoadDependencies = Readonly<{
   log: Pick<Logger, "warn">;
 }>;
 
-/** Loads the content stored as healthy; undefined if it is missing or unreadable. */
+/** Loads the content stored as healthy; undefined if the content is missing or unreadable. */
 export async function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
   return loadCopy("healthy", dependencies);
 }
 
-/** Selects the earlier files to load: those with the data, keys and ports that the node last ran with. */
+/** Dependencies for selecting which earlier files to load: those with the data, keys and ports with which the node last ran. */
 type EarlierDependencies = LoadDependencies &
   Readonly<{ state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }> }>;
 
-/** Plans with the values of earlier files if the file may lack some; a file that matches the desired configuration needs no copy to be read. */
+/** Plans with values from earlier files if the current file may lack some. If the file matches the desired configuration, no copy needs to be read. */
 export async function planWithEarlierValues(
   observed: Observed,
   settings: SidecarSettings,
@@ -42,8 +42,8 @@ export async function planWithEarlierValues(
 }
 
 /**
- * Loads the `monitor_config` of this node's stored contents: first the healthy one, then the last good one. Values missing in the file are
- * restored from these.
+ * Loads the `monitor_config` from this node's stored contents: first the healthy one, then the last good one. Values that the file lacks
+ * are restored from them.
  */
 async function loadEarlierMonitors(
   standing: ConfigDocument,
@@ -74,7 +74,7 @@ async function loadCopy(
   }
 }
 
-/** Saves the content that the node runs well with, for a rollback; returns whether that succeeded. */
+/** Saves the content with which the node runs well, for a rollback; returns whether that succeeded. */
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthyProof,
@@ -86,7 +86,8 @@ export async function saveHealthyConfig(
   }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
 ): Promise<boolean> {
   try {
-    // The record is written first: after a kill in between it doesn't match the copy, so the copy counts for less, never for more.
+    // The record is written first: if the process is killed in between, the record doesn't match the copy, so the copy is trusted less,
+    // never more.
     state.healthy.set({ hash: hashContent(bytes), proof, atMs: clock.wallMs() });
     await versions.remember("healthy", bytes);
     return true;
@@ -100,8 +101,8 @@ export async function saveHealthyConfig(
 }
 
 /**
- * Saves the content that node.conf had before an external change, for the operator and for judging the change; at the first iteration, that
- * is the last good one.
+ * Saves the content that node.conf had before an external change, for the operator and for judging the change. At the first iteration, that
+ * is the last good content.
  */
 export async function saveConfigBeforeEdit(
   reading: ConfigReading,
@@ -110,7 +111,7 @@ export async function saveConfigBeforeEdit(
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;
-  // The copy is on the same disk as the state: writing it now would throw or hang.
+  // The copy is on the same disk as the state, so writing it now would throw or hang.
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {
@@ -119,7 +120,7 @@ export async function saveConfigBeforeEdit(
       await versions.keep(before);
     }
   } catch (error) {
-    // The change is judged anyway; a correction saves the content that it replaces, or is not made.
+    // The change is judged anyway. A correction either saves the content that it replaces or is not made.
     log.warn(
       { event: "config-before-edit-not-saved", err: error },
       "what node.conf held before it was changed could not be kept",

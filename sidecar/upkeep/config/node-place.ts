@@ -10,7 +10,7 @@ import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#no
 import { nodeReleases, type NodeVersion } from "#node/versions.ts";
 import { readWithDeadline } from "./with-deadline.ts";
 
-/** Location of the node, with the watch on its configuration and the right to write it. */
+/** Location of the node, with the watch on its configuration and the lock for writing it. */
 export type NodeLocation = AsyncDisposable &
   Readonly<{
     layout: () => NodeLayout;
@@ -18,18 +18,18 @@ export type NodeLocation = AsyncDisposable &
     watch: ConfigWatch;
     /** Reads node.conf; reports a hung file system as a problem. */
     read: () => Promise<ConfigReading>;
-    /** Deadline for calls to node.conf's file system. */
+    /** Deadline for calls to the file system that holds node.conf. */
     fileDeadline: FileDeadline;
-    /** Deadlines for the node's data and keys: each may be on its own file system, and a hung one must not stall the others. */
+    /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
     dataDeadline: FileDeadline;
     keyDeadline: FileDeadline;
-    /** Deadlines for programs with an absolute path, on any file system. */
+    /** Deadlines for programs that have an absolute path, on any file system. */
     programDeadlines: Readonly<{ driver: FileDeadline; nodeCli: FileDeadline }>;
-    /** Follows a node whose upgrade changed its layout, once that layout exists. */
+    /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
     follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
   }>;
 
-/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so that the location or the version is in doubt. */
+/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
 export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
 
 /**
@@ -73,10 +73,10 @@ export function findNode(
       const isHere = await isThere(layout.binDirectory);
       const hasConfig = await isThere(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };
-      // If nothing identifies the family any more, the node keeps its previous one.
+      // If nothing identifies the family any more, the node keeps its previous family.
       const families = [layout.family, ...nodeFamilies] as const;
-      // Without a time limit, the next call queries the file system for unknown values: the family if there is no configuration, the layout
-      // if there is no version.
+      // The next call queries the file system, without a time limit, for values that are unknown: the family if there is no configuration,
+      // the layout if there is no version.
       const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
       const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
@@ -94,7 +94,7 @@ export function findNode(
       return { moved };
     },
     [Symbol.asyncDispose]: async () => {
-      // Process exit closes both; a close on a hung file system would block the exit.
+      // Process exit closes both. Closing them on a hung file system would block the exit.
       if (fileDeadline.hangs()) return;
       await watch[Symbol.asyncDispose]();
       lock[Symbol.dispose]();
@@ -103,8 +103,8 @@ export function findNode(
 }
 
 /**
- * Returns the settings that keep a node with an existing configuration in its family; if that configuration has its own path, it stays
- * there in every layout.
+ * Returns the settings that keep a node with an existing configuration in its family. If that configuration has a path of its own, it keeps
+ * the path in every layout.
  */
 function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
   return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };

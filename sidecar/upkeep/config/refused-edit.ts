@@ -19,7 +19,7 @@ import type { NodeLocation } from "./node-place.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** Findings that prevent a node's start. A wrong monitor_config only disables its metrics. */
+/** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
@@ -27,18 +27,18 @@ const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 /** Facts and limits for judging an edit. */
 export type EditOptions = Readonly<{
   version: NodeVersion | undefined;
-  /** Whether this process can access the node's own files, as the driver `ops` does. */
+  /** Whether this process can access the node's own files, as with the `ops` driver. */
   seesFiles: boolean;
   /** URLs at which this process calls the node. */
   urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
   /** Hash of the content that a rollback would restore. */
   keptHash: string | undefined;
-  /** Whether the node started before it could read the current content. */
+  /** Whether the node started before the current content was there to read. */
   beganBefore: boolean;
   /** `restart.checkCommand` and its time limit. */
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;
-  /** Names of variables passed to it in addition to those that every program gets. */
+  /** Names of variables that are passed to the command in addition to those that every program gets. */
   passes: readonly string[];
   signal: AbortSignal;
 }>;
@@ -60,16 +60,16 @@ export type RejectedEditDependencies = Readonly<{
  */
 export type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
-/** Delay before `restart.checkCommand` reruns on a rejected content, initial and max; it doubles each time. */
+/** Delay before `restart.checkCommand` reruns on rejected content, initial and max; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
-/** Reason why a node wouldn't start; `id` is the same for the same fault in another content. */
+/** Reason why a node wouldn't start. `id` is the same if different content has the same fault. */
 type Fault = Readonly<{ id: string; words: string }>;
 
 /**
- * Explains why the node wouldn't start with an externally changed node.conf, and so isn't restarted for it: a lint finding that its running
- * configuration doesn't have, a missing key file (if the sidecar can access the node's files), or a rejection by `restart.checkCommand`.
- * Undefined if there is no objection.
+ * Explains why the node wouldn't start with an externally changed node.conf, and therefore isn't restarted for it: a lint finding that its
+ * running configuration doesn't have, a missing key file (if the sidecar can access the node's files), or a rejection by
+ * `restart.checkCommand`. Returns undefined if there is no objection.
  */
 export async function explainRejectedEdit(
   reading: UsableReading,
@@ -80,7 +80,7 @@ export async function explainRejectedEdit(
     return await judgeEdit(reading, options, dependencies);
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    // Judged again by the periodic reconcile, and as soon as the file system recovers.
+    // The edit is judged again at the next periodic reconcile, and as soon as the file system recovers.
     return { words: `${error.message}.`, isUnjudged: true };
   }
 }
@@ -101,7 +101,7 @@ async function judgeEdit(
   return fault ?? runCheckCommand(reading, options, dependencies);
 }
 
-/** Finds the content that the node is known or assumed to run with; "the same" if that is the current content. */
+/** Finds the content with which the node is known or assumed to run; "the same" if that is the current content. */
 async function findContentBefore(
   { contentHash }: UsableReading,
   { keptHash, beganBefore }: EditOptions,
@@ -110,7 +110,7 @@ async function findContentBefore(
   if (keptHash === contentHash) return "the same";
   const healthy = await loadHealthyConfig({ versions, log });
   if (healthy !== undefined) return healthy;
-  // The node doesn't run with the content found at the first contact, so that content excuses no fault.
+  // The node doesn't run with the content found at first contact, so faults in that content are no excuse for the same faults in this one.
   if (beganBefore) return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
@@ -140,7 +140,7 @@ async function findConfigFaults(
 
 /**
  * Finds ports at which this process couldn't reach the node after a restart. If the running configuration's port already differs from the
- * URL's, ports are mapped in between, and the same fault there excuses this one.
+ * URL's, ports are mapped somewhere in between, so the same mismatch in the new content is accepted.
  */
 function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptions["urls"]): readonly Fault[] {
   const parsed = parseConfig(content);
@@ -176,14 +176,14 @@ async function findMissingKeyFiles(
   return faults;
 }
 
-/** Forgets the rejection by `restart.checkCommand`, so that it reruns at once; false if there was none. */
+/** Forgets a rejection by `restart.checkCommand`, so that the command reruns at once; false if there was none. */
 export function forgetRejection(config: ObservedConfig): boolean {
   if (config.now().checked?.refusal === undefined) return false;
   config.note({ checked: undefined });
   return true;
 }
 
-/** Runs `restart.checkCommand`: once on a content that it accepts, repeatedly with backoff on one that it rejects. */
+/** Runs `restart.checkCommand`: once for content that it accepts, repeatedly with backoff for content that it rejects. */
 async function runCheckCommand(
   { contentHash }: UsableReading,
   { checkCommand, timeoutMs, passes, signal }: EditOptions,

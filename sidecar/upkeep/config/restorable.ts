@@ -9,21 +9,21 @@ import {
 } from "#node/conf/node-values.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
-/** Judgement of a stored copy: the document that may replace node.conf, or why it may not. */
+/** Verdict on a stored copy: the document that may replace node.conf, or the reason why it may not. */
 export type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
 
-/** Configuration to be replaced by a copy. */
+/** The configuration that a copy would replace. */
 export type RestoreOver = Readonly<{
   /** Current node.conf, if readable. */
   standing?: ConfigDocument | undefined;
-  /** Meaning of the configuration that this node is known to have run with until now. */
+  /** Meaning of the configuration with which this node is known to have run until now. */
   ran?: string | undefined;
 }>;
 
 /**
- * Judges a stored copy: a node that starts with another node's copy would write into that node's chain data. Only a copy with the data,
- * keys and ports of the node's last run is restored. Unless the node is known to have run with this very copy until now, the copy must
- * specify data or keys, and those of the current node.conf must be the same.
+ * Judges a stored copy: a node that starts with another node's copy would write into that node's chain data. A copy is restored only if it
+ * has the data, keys and ports from the node's last run. If this node is not known to have run with this very copy until now, two more
+ * conditions apply: the copy must specify data or keys, and the current node.conf must specify the same ones.
  */
 export function judgeRestorable(
   copy: Uint8Array,
@@ -42,7 +42,7 @@ export function judgeRestorable(
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
 }
 
-/** Describes why a copy that this node isn't known to have run with may be another node's; undefined if nothing indicates that. */
+/** Describes why a copy may be another node's, if this node isn't known to have run with it; undefined if nothing indicates that. */
 function describeMismatch(
   copy: NodeValues,
   pathsDirectory: string,

@@ -26,13 +26,13 @@ const attributesLost = "node.conf keeps no ACLs and extended attributes when it 
 /** Logs that already reported the loss: it is the same for each write. */
 const reportedLoss = new WeakSet<object>();
 
-/** Change made by a write of node.conf, as a sentence, and its reason. */
+/** A change made by writing node.conf, as a sentence, and the reason for it. */
 export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
 /**
  * Writes node.conf like {@link writeConfig}, but doesn't wait for a hung file system. Writes to the audit log right before the replacement
- * and again after it, so that a kill in between leaves a line; a completed write emits an event. A failed write gets a line with the
- * reason, unless it was cancelled because another writer has the lock or changed the file.
+ * and again after it, so that a kill in between leaves a log line. A completed write emits an event. A failed write is logged with the
+ * reason, unless it was cancelled because another writer holds the lock or has changed the file.
  */
 export async function writeWithDeadline(
   { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
@@ -56,7 +56,7 @@ export async function writeWithDeadline(
     events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   };
   const recordFailure = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
-  // Outside the deadline, which is for node.conf's file system.
+  // Outside the deadline, which is meant for node.conf's file system.
   noteWriting(write, state);
   try {
     const written = await fileDeadline.call(`writing ${write.path}`, () =>
@@ -81,7 +81,7 @@ export async function writeWithDeadline(
 /**
  * Limits each call by a deadline: if the state directory's file system hangs, a reconcile or rollback continues without its copies.
  *
- * Each call then throws `HangingFileSystem`.
+ * In that case each call throws `HangingFileSystem`.
  */
 export function limitVersions(versions: ConfigVersions, directory: string, fileDeadline: FileDeadline): ConfigVersions {
   const keeping = `keeping a copy of node.conf in ${directory}`;

@@ -11,14 +11,14 @@ import {
 /** Outcome of acquiring a file's write lock. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "LockFailed"; message: string }>;
 
-/** Right to write one file, for one process at a time on one file system. */
+/** The right to write one file, granted to one process at a time on one file system. */
 export type WriterLock = Disposable &
   Readonly<{
-    /** Acquires the lock if it is free; cheap if this process already has it. */
+    /** Acquires the lock if it is free; cheap if this process already holds it. */
     acquire: () => WriterLockResult;
     /**
-     * Acquires the lock once the file's directory responds. {@link acquire} alone makes a blocking file system call: a hung file system
-     * would block the whole process, whereas here it blocks only a call with a time limit.
+     * Acquires the lock once the file's directory responds. {@link acquire} alone makes a blocking file system call, so a hung file system
+     * would block the whole process. Here it blocks only a call that has a time limit.
      */
     acquireOnceReached: () => Promise<WriterLockResult>;
     /** Releases the lock and removes the lock files. */
@@ -29,7 +29,7 @@ type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /**
  * Creates a file's lock, next to the file; see {@link createProcessLock}. If the file is a symbolic link to another directory, a second
- * lock is created next to the target: two sidecars may use different links to it.
+ * lock is created next to the target: two sidecars may use different links to the same target.
  */
 export function createWriterLock(path: string): WriterLock {
   const named = createHeldLock(path, path);
@@ -77,13 +77,13 @@ function createHeldLock(path: string, node: string): HeldLock {
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
-/** Finds a link's target file; undefined if the path isn't a link or has no target. */
+/** Finds a link's target file; undefined if the path isn't a link or the link has no target. */
 function findLinkTarget(path: string): string | undefined {
   try {
     const target = realpathSync(path);
     return target === join(realpathSync(dirname(path)), basename(path)) ? undefined : target;
   } catch {
-    // The target doesn't exist yet or is inaccessible: its own lock has to do.
+    // The target doesn't exist yet or is inaccessible, so the lock next to the link has to suffice.
     return undefined;
   }
 }

@@ -4,13 +4,13 @@ import { requestControl, ControlError, type ControlTarget } from "./request-cont
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { adoptResponse, controlView, type ControlView } from "./control-answers.ts";
 
-/** Time in which a newly started sidecar checks its node once. */
+/** Time within which a newly started sidecar checks its node for the first time. */
 const planWithinMs = 30_000;
 const planAgainMs = 500;
 
 /**
- * Shows what a running sidecar would change on its node, and lets it act from now on. Returns the exit status: 0 the sidecar may act (as of
- * now, or already); 1 it may not, because the operator didn't agree, the plan changed, or no sidecar responded.
+ * Shows what a running sidecar would change on its node, and lets the sidecar act from now on. Returns the exit status: 0 if the sidecar
+ * may act (as of now, or already); 1 if it may not, because the operator didn't agree, the plan changed, or no sidecar responded.
  */
 export async function runAdoptCommand(
   target: ControlTarget,

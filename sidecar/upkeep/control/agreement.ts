@@ -6,14 +6,14 @@ export type Agreement = Readonly<{
   yes: boolean;
   /** Prints one JSON document and doesn't prompt. */
   json?: boolean | undefined;
-  /** Prompts the operator at the terminal; undefined without a terminal. */
+  /** Prompts the operator at the terminal; undefined if there is no terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 
 /** Question to the operator, and the start of the message after a no: "adopt: nothing was changed". */
 export type AgreementQuestion = Readonly<{ question: string; refused: string }>;
 
-/** Whether the command has `--yes` or the operator confirms. If not, prints that, and how to confirm without a terminal. */
+/** Whether the command has `--yes` or the operator confirms. If neither, prints that, and how to confirm without a terminal. */
 export async function isAgreedTo(
   { question, refused }: AgreementQuestion,
   { yes, confirm }: Agreement,

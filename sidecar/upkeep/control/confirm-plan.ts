@@ -7,23 +7,23 @@ import { followUpgrade, formatPlan } from "./follow-upgrade.ts";
 /** Consent to a plan. */
 export type PlanAgreement = Agreement &
   Readonly<{
-    /** Shows the plan without executing it. */
+    /** Whether to show the plan without executing it. */
     dryRun: boolean;
   }>;
 
 /** Upgrade or restore to plan. */
 type PlannedWork = Readonly<{
-  /** Name of its route, and prefix of its messages. */
+  /** Name of the command's route, and prefix of its messages. */
   command: "upgrade" | "restore";
-  /** Request for the plan; with the plan's digest it starts the work. */
+  /** Request for the plan. With the plan's digest added, the request starts the work. */
   body: object;
   /** Confirmation question. */
   question: string;
 }>;
 
 /**
- * Shows a running sidecar's plan, executes it once the operator agrees, and follows the work until it ends. Returns the exit status: 0 the
- * work succeeded (dry run: it could start); 1 the sidecar rejected it or rolled it back, or the operator didn't agree.
+ * Shows a running sidecar's plan, executes it once the operator agrees, and follows the work until it ends. Returns the exit status: 0 if
+ * the work succeeded (in a dry run: if it could start); 1 if the sidecar rejected it or rolled it back, or if the operator didn't agree.
  */
 export async function confirmPlan(
   target: ControlTarget,
@@ -99,7 +99,7 @@ async function confirmForProgram(
     print({ ...begun, upgrade });
     return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
   } catch (error) {
-    // The work continues without this command: the calling program must learn that it started.
+    // The work continues even if this command fails, so the calling program must be told that the work has started.
     if (error instanceof ControlError) print(begun);
     throw error;
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
 import { upgradeEnds } from "../state/upgrade-record.ts";
 
-/** Path prefix of the control API on a sidecar's listeners. */
+/** Path prefix for the control API on a sidecar's listeners. */
 export const controlPath = "/control";
 
 const hold = z.object({ message: z.string(), sinceMs: z.number() });
@@ -33,26 +33,26 @@ export const controlView = z.object({
 
 export type ControlView = Readonly<z.output<typeof controlView>>;
 
-/** Outcome of `resume`; `busy`: a rollback is in progress, which will set its pause again. */
+/** Outcome of `resume`. `busy`: a rollback is in progress and will pause the sidecar again. */
 export const resumeResponse = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   /** Pause that was lifted, or is active. */
   hold: hold.optional(),
-  /** Consequence of lifting it: whether the failed restart is retried. */
+  /** What follows once the pause is lifted: whether the failed restart is retried. */
   next: z.string().optional(),
-  /** Whether another program counted as a writer of node.conf, which is now reset. */
+  /** Whether another program was considered a writer of node.conf; this is now reset. */
   wasContested: z.boolean().optional(),
-  /** Whether `restart.checkCommand`, which rejected a change of node.conf, is rerun. */
+  /** Whether `restart.checkCommand`, which rejected a change to node.conf, is rerun. */
   asksAgain: z.boolean().optional(),
   node: controlView.shape.node,
 });
 
 export type ResumeResponse = Readonly<z.output<typeof resumeResponse>>;
 
-/** Outcome of a requested restart: `asked`, or why it isn't made. */
+/** Outcome of a requested restart: `asked`, or the reason why the node isn't restarted. */
 export const restartResponse = z.object({
   result: z.enum(restartRequestResults),
-  /** Clause that describes what an `asked` restart waits for; absent if it starts at once, or from an older sidecar. */
+  /** Clause describing what an `asked` restart is waiting for; absent if the restart starts at once, or if an older sidecar responded. */
   waitsFor: z.string().optional(),
   node: controlView.shape.node,
 });
@@ -62,7 +62,7 @@ export type RestartResponse = Readonly<z.output<typeof restartResponse>>;
 /** Request to adopt the plan that the operator has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
-/** Outcome of `adopt`; `another`: the plan differs from the one shown. */
+/** Outcome of `adopt`. `another`: the plan differs from the one that was shown. */
 export const adoptResponse = z.object({
   result: z.enum(["adopted", "already", "another", "observes"]),
   view: controlView,
@@ -70,7 +70,7 @@ export const adoptResponse = z.object({
 
 export type AdoptResponse = Readonly<z.output<typeof adoptResponse>>;
 
-/** Request for an upgrade. Without `digest`, only returns the plan; with that plan's digest, starts the upgrade. */
+/** Request for an upgrade. Without `digest`, the sidecar only returns the plan; with that plan's digest, it starts the upgrade. */
 export const upgradeRequest = z.strictObject({
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
@@ -79,7 +79,7 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
-/** Request to restore the node's data; without `snapshot`, from the copy retained by the last upgrade. `digest` as for an upgrade. */
+/** Request to restore the node's data; without `snapshot`, from the copy that the last upgrade kept. `digest` works as in an upgrade request. */
 export const restoreRequest = z.strictObject({
   snapshot: z.string().min(1).max(4_096).optional(),
   digest: z.string().max(64).optional(),
@@ -87,7 +87,7 @@ export const restoreRequest = z.strictObject({
 
 export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
 
-/** Outcome of an upgrade or a restore; `refused` for the problems of its plan, `another`: the plan differs from the one shown. */
+/** Outcome of an upgrade or a restore. `refused`: its plan has problems; `another`: the plan differs from the one that was shown. */
 export const upgradeResponse = z.object({
   result: z.enum(["shown", "begun", "refused", "another"]),
   plan: z.object({
@@ -99,7 +99,7 @@ export const upgradeResponse = z.object({
     digest: z.string(),
   }),
   node: controlView.shape.node,
-  /** Start time of the upgrade, which identifies it in the view. */
+  /** Start time of the upgrade, by which the view identifies it. */
   beganMs: z.number().optional(),
 });
 

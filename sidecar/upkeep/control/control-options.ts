@@ -1,6 +1,6 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** Options that select a command's sidecar: its URL, else its state directory, else its settings. */
+/** Options that select a command's sidecar: by its URL, or else its state directory, or else its settings. */
 export type ControlOptions = Readonly<{
   settings?: string | undefined;
   stateDirectory?: string | undefined;
@@ -9,7 +9,7 @@ export type ControlOptions = Readonly<{
 }>;
 
 /**
- * Formats the options that select the same sidecar for a command in a message, each with a leading space. Omits the token and the URL's
+ * Formats the options with which a command in a message selects the same sidecar, each with a leading space. Omits the token and the URL's
  * credentials.
  *
  * @example

@@ -1,23 +1,23 @@
 import { chmod, mkdir, open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Directory of the socket in a state directory; accessible only to its owner. */
+/** Directory for the socket, inside a state directory; accessible only to its owner. */
 const socketDirectory = "control";
 
 const socketName = "sidecar.sock";
 
-/** Portable max bytes of a socket's path (unix(7): 108 on Linux, 104 on macOS, including the final NUL). */
+/** Portable max length, in bytes, of a socket's path (unix(7): 108 on Linux, 104 on macOS, including the final NUL). */
 const pathBytesMax = 103;
 
-/** Path for binding or connecting a socket; valid until disposed of. */
+/** Path at which to bind or connect a socket; valid until disposed of. */
 export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
-/** Builds the path of a state directory's socket, for display. */
+/** Builds the path of the socket in a state directory, for display. */
 export function locateSocket(stateDirectory: string): string {
   return join(stateDirectory, socketDirectory, socketName);
 }
 
-/** Creates the socket's directory and removes an earlier sidecar's socket. The caller must have the state's lock. */
+/** Creates the socket's directory and removes the socket of an earlier sidecar. The caller must hold the state's lock. */
 export async function prepareSocket(stateDirectory: string): Promise<void> {
   const directory = join(stateDirectory, socketDirectory);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -26,8 +26,8 @@ export async function prepareSocket(stateDirectory: string): Promise<void> {
 }
 
 /**
- * Finds a path short enough to bind or connect the socket: its own, or one through the descriptor of its open directory, as Linux supports
- * (proc(5), /proc/self/fd).
+ * Finds a path short enough to bind or connect the socket: the socket's own path, or one through the descriptor of its open directory,
+ * which Linux supports (proc(5), /proc/self/fd).
  */
 export async function findSocketPath(stateDirectory: string): Promise<SocketPath> {
   const path = locateSocket(stateDirectory);

@@ -4,15 +4,15 @@ import { controlView, type ControlView, type UpgradeResponse } from "./control-a
 
 const checkAgainMs = 1_000;
 
-/** Time that the sidecar may be unreachable during an upgrade: it continues the upgrade at its next start. */
+/** Time for which the sidecar may be unreachable during an upgrade: after a restart, it continues the upgrade. */
 const awayMs = 120_000;
 
 type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
 /**
- * Prints each step as it starts, and returns the finished upgrade; tolerates an unreachable sidecar for a while.
+ * Prints each step as it starts, and returns the finished upgrade. Tolerates an unreachable sidecar for a while.
  *
- * @throws {ControlError} when the sidecar is unreachable for longer, or doesn't know the upgrade.
+ * @throws {ControlError} when the sidecar is unreachable for longer, or doesn't know about the upgrade.
  */
 export async function followUpgrade(
   target: ControlTarget,

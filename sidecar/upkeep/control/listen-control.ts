@@ -12,14 +12,14 @@ import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts
 import type { UpkeepControl } from "./upkeep-control.ts";
 import { adoptRequest, controlPath, restoreRequest, upgradeRequest } from "./control-answers.ts";
 
-/** Max request body of the control API: a digest, or the path of a release. */
+/** Max request body size of the control API; a body contains a digest or the path of a release. */
 const bodyLimitBytes = 8_192;
 
 const requestTimeoutMs = 5_000;
 
 /**
  * Serves a sidecar's control API on a Unix socket in its state directory, mode 0600: users who can't read the state can't change the node.
- * On a file system without sockets only the commands fail, not the sidecar, and the log reports it.
+ * On a file system that does not support sockets, only the commands fail; the sidecar keeps running and logs the failure.
  */
 export async function listenForControl(
   stateDirectory: string,
@@ -59,7 +59,7 @@ async function close(server: Server): Promise<void> {
 
 const starting = { error: "the sidecar is starting; try again in a moment" };
 
-/** Adds the routes of `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore`. Any caller of these routes can change the node. */
+/** Adds the routes for `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore`. Any caller that can reach these routes can change the node. */
 function addControlRoutes(app: App, current: () => UpkeepControl | undefined): void {
   app.get(controlPath, (c) => {
     const control = current();
@@ -97,7 +97,7 @@ function addControlRoutes(app: App, current: () => UpkeepControl | undefined): v
   });
 }
 
-/** Adds the same routes to a more widely reachable listener, for callers with the token (compared in constant time). */
+/** Adds the same routes to a more widely reachable listener, for callers that have the token (compared in constant time). */
 export function addGuardedControlRoutes(app: App, current: () => UpkeepControl | undefined, token: Secret): void {
   app.use(`${controlPath}/*`, bearerAuth({ token: token.reveal() }));
   addControlRoutes(app, current);

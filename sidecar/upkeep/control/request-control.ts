@@ -11,18 +11,18 @@ import { findSocketPath, locateSocket } from "./control-socket.ts";
 /** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
-    /** Options that the operator selected it by, for commands in messages. */
+    /** Options with which the operator selected the sidecar, for commands in messages. */
     typed?: ControlOptions;
   }
 >;
 
-/** Failure of a control request: no sidecar did what was requested; the message has the reason and the remedy. */
+/** Failure of a control request: no sidecar did what was requested. The message contains the reason and the remedy. */
 export class ControlError extends Error {
   override readonly name: string = "ControlError";
   readonly code = "control_failed";
 }
 
-/** Control request; without a path, a GET of the view. */
+/** A control request; without a path, it is a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
   body?: unknown;
@@ -32,7 +32,7 @@ type ControlRequest<Schema extends z.ZodType> = Readonly<{
 }>;
 
 const defaultTimeoutMs = 10_000;
-/** Time limit for planning an upgrade or a restore: the sidecar hashes programs and measures data first. */
+/** Time limit for planning an upgrade or a restore: the sidecar first hashes programs and measures data. */
 export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
@@ -49,7 +49,7 @@ export async function requestControl<Schema extends z.ZodType>(
     return requestAt(target.url, target.url, { connect: { lookup: lookupName } }, request, target.token);
   const directories = target.stateDirectories.filter((directory) => existsSync(locateSocket(directory)));
   let failure: ControlError | undefined;
-  // A killed sidecar leaves its socket behind: the running one may have its state in the next directory.
+  // A sidecar that was killed leaves its socket behind; the running sidecar may have its state in the next directory.
   for (const directory of directories) {
     try {
       return await requestBySocket(directory, request);
@@ -75,7 +75,7 @@ async function requestBySocket<Schema extends z.ZodType>(
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
-/** No listener there, so nothing was requested. */
+/** There is no listener at the address, so nothing was requested. */
 class NoResponse extends ControlError {}
 
 /** Error codes of a failed connection attempt. */
@@ -127,7 +127,7 @@ function explainRefusal(place: string, status: number, text: string): string {
     return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
   const refusal = status === 400 || status === 503 ? refusalBody.safeParse(parseJson(text)).data : undefined;
   if (refusal !== undefined) return `${place} refuses the request: ${refusal.error}.`;
-  // A rejection without such a body: a malformed Authorization header means a wrong token too.
+  // The rejection has no such body. Status 400 is included because a malformed Authorization header means a wrong token too.
   if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
   return `${place} answered with status ${status}; look at the sidecar's log.`;
 }

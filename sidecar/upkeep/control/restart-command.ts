@@ -5,8 +5,8 @@ import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 
 /**
- * Has a running sidecar restart its node like the sidecar's own restarts: verified, and rolled back if the node doesn't recover. Returns
- * the exit status: 0 if the sidecar accepted; 1 if it didn't, or the operator didn't agree.
+ * Makes a running sidecar restart its node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't
+ * recover. Returns the exit status: 0 if the sidecar accepted; 1 if it didn't, or if the operator didn't agree.
  */
 export async function runRestartCommand(
   target: ControlTarget,
@@ -51,14 +51,14 @@ function deriveExitStatus(result: string): number {
   return result === "asked" ? exitStatus.clean : exitStatus.error;
 }
 
-/** Explains how to follow the restart. Reading the status takes the sidecar's URL, which a state directory doesn't provide. */
+/** Explains how to follow the restart. Reading the status requires the sidecar's URL, which a state directory doesn't contain. */
 function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
     ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
     : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
 }
 
-/** Explains why the sidecar rejected it, and the remedy. */
+/** Explains why the sidecar rejected the request, and the remedy. */
 function explainRefusal(
   result: Exclude<RestartResponse["result"], "asked">,
   { hold }: ControlView,

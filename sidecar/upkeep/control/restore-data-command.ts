@@ -3,14 +3,14 @@ import type { ControlTarget } from "./request-control.ts";
 import { confirmPlan, type PlanAgreement } from "./confirm-plan.ts";
 import type { RestoreBody } from "./control-answers.ts";
 
-/** Snapshot to restore the data from, and the consent. */
+/** Snapshot from which to restore the data, and the consent. */
 export type RestoreDataOptions = PlanAgreement &
   Readonly<{
-    /** Absolute path of a directory or a tar archive, as seen by the sidecar; undefined: the copy retained by the last upgrade. */
+    /** Absolute path of a directory or a tar archive, as seen by the sidecar; if undefined, the copy that the last upgrade kept. */
     snapshot: string | undefined;
   }>;
 
-/** Has a running sidecar restore its node's data. Returns the exit status: 0 the node runs with the restored data. */
+/** Makes a running sidecar restore its node's data. Returns the exit status: 0 if the node runs with the restored data. */
 export function runRestoreDataCommand(
   target: ControlTarget,
   { snapshot, ...agreement }: RestoreDataOptions,

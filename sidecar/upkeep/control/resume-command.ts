@@ -3,8 +3,8 @@ import { requestControl, ControlError, type ControlTarget } from "./request-cont
 import { resumeResponse } from "./control-answers.ts";
 
 /**
- * Has a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 when the
- * sidecar reported that the pause is lifted, or that none is active; 1 when none reported so.
+ * Makes a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 if the
+ * sidecar reported that the pause is lifted, or that none is active; 1 if no sidecar reported that.
  */
 export async function runResumeCommand(
   target: ControlTarget,

@@ -6,12 +6,12 @@ import { cancelResponse, type UpgradeBody } from "./control-answers.ts";
 /** Upgrade to request, and the consent. */
 export type UpgradeOptions = PlanAgreement &
   Readonly<{
-    /** Absolute path of the directory with the new programs, as seen by the sidecar. */
+    /** Absolute path of the directory that contains the new programs, as seen by the sidecar. */
     source: string;
     version: string | undefined;
   }>;
 
-/** Has a running sidecar upgrade its node. Returns the exit status: 0 the new version is verified. */
+/** Makes a running sidecar upgrade its node. Returns the exit status: 0 if the new version is verified. */
 export function runUpgradeCommand(
   target: ControlTarget,
   { source, version, ...agreement }: UpgradeOptions,
@@ -22,7 +22,7 @@ export function runUpgradeCommand(
   return confirmPlan(target, { command: "upgrade", body, question }, agreement, output);
 }
 
-/** Cancels an upgrade for which the node wasn't stopped yet. Returns the exit status: 0 there is none any more; 1 no sidecar reported so. */
+/** Cancels an upgrade that has not stopped the node yet. Returns the exit status: 0 if no upgrade remains; 1 if no sidecar reported that. */
 export async function runCancelCommand(
   target: ControlTarget,
   output: CommandOutput,

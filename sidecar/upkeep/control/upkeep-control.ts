@@ -35,19 +35,19 @@ import type {
 export type UpkeepControl = UpgradeControl &
   Readonly<{
     look: () => ControlView;
-    /** Lifts a pause, retries what failed, assumes that a competing writer of node.conf has stopped, and has a rejected edit judged again. */
+    /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
     resume: () => ResumeResponse;
-    /** Restarts the node like the sidecar's own restarts: verified, and rolled back if it doesn't recover. */
+    /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
     restart: () => RestartResponse;
-    /** Lets the sidecar act on this node if its plan still has that digest. */
+    /** Lets the sidecar act on this node if its plan still has the given digest. */
     adopt: (digest: string) => AdoptResponse;
   }>;
 
-/** Reconcile findings to show to the operator. */
+/** Reconcile findings that are shown to the operator. */
 export type ControlSeen = Readonly<{
   /** Last usable node.conf. */
   document: () => ConfigDocument | undefined;
-  /** Last plan; undefined before the first one. */
+  /** Last plan; undefined before the first plan. */
   plan: () => PlanView | undefined;
   isRestarting: () => boolean;
   config: ObservedConfig;
@@ -65,7 +65,7 @@ export type ControlDependencies = HoldDependencies &
     wake: () => void;
   }>;
 
-/** Creates the control of an upkeep. */
+/** Creates the control for an upkeep. */
 export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
   const { settings, state, place, rate, events, clock, wake } = dependencies;
   const { mode } = settings.upkeep;
@@ -96,7 +96,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const asksAgain = forgetRejection(seen.config);
     if (wasContested || asksAgain) wake();
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
-    // A rollback sets its pause first and again at its end: lifting it in between would have no lasting effect.
+    // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
     const next = endHold({ why: "gatehouse resume was run", byPerson: true }, dependencies);
     wake();
@@ -127,7 +127,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
   return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
 }
 
-/** Explains what a restart requested now would wait for, according to the last iteration; undefined if it would start at once. */
+/** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */
 function explainWait(
   { config, restarts }: Pick<ControlSeen, "config" | "restarts">,
   { store }: Pick<UpkeepState, "store">,
@@ -147,13 +147,13 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
   return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: formatUpgrade(record) } };
 }
 
-/** Requests to a running sidecar about its node's version and data. */
+/** Requests to a running sidecar that concern its node's version and data. */
 type UpgradeControl = Readonly<{
-  /** Plans an upgrade, or starts it if it still matches the plan shown. */
+  /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
   upgrade: (body: UpgradeBody) => Promise<UpgradeResponse>;
-  /** Plans a restore of the node's data, or starts it if it still matches the plan shown. */
+  /** Plans a restore of the node's data, or starts it if the plan still matches the one that was shown. */
   restore: (body: RestoreBody) => Promise<UpgradeResponse>;
-  /** Cancels an upgrade for which the node wasn't stopped yet. */
+  /** Cancels an upgrade that has not stopped the node yet. */
   cancelUpgrade: () => CancelResponse;
 }>;
 

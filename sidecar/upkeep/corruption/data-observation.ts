@@ -3,11 +3,14 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { CommandText } from "../command-words.ts";
 import type { DataAssessment } from "./judge-data.ts";
 
-/** Known state of the node's data. */
+/** What is known about the node's data. */
 export type DataObservation = Readonly<{
-  /** Finding of the last check; undefined before the first one. */
+  /** Finding of the last check; undefined before the first check. */
   found: DataAssessment | undefined;
-  /** Failure of the last check, and the time of the next one (wall clock; absent until the failed one has ended); undefined if it didn't fail. */
+  /**
+   * Failure of the last check, and the time of the next check (wall clock; absent until the failed check has ended); undefined if the last
+   * check didn't fail.
+   */
   failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
   /** Check in progress. */
   looking: Promise<void> | undefined;
@@ -27,7 +30,7 @@ export function deriveDataConditions(seen: DataObservation, command: CommandText
   return sound === undefined ? [] : [sound];
 }
 
-/** Reports a failed check. The previous finding no longer counts, but a fault is still mentioned. */
+/** Reports a failed check. The previous finding no longer counts, but any fault that it found is still mentioned. */
 function deriveNotLooked(
   { why, againAtMs }: NonNullable<DataObservation["failed"]>,
   before: ConditionReport<"DataIntact"> | undefined,

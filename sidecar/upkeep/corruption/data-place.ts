@@ -7,24 +7,24 @@ import { isKeyMissing } from "../config/key-files.ts";
 import type { NodeLocation } from "../config/node-place.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 
-/** Facts about this machine, other than its data, that may prevent a node's start. */
+/** Facts about this machine, other than the data itself, that may prevent the node from starting. */
 export type DataLocation = Readonly<{
   /** Inode of the data directory. */
   dataInode?: number | undefined;
   /** Reason why the data directory is unusable. */
   problem?: string | undefined;
-  /** Free share of its disk, as used by `DiskSpaceSufficient`. */
+  /** Fraction of the disk that is free, as used by `DiskSpaceSufficient`. */
   freeRatio?: number | undefined;
-  /** Missing key files specified in node.conf. */
+  /** Key files that node.conf specifies but that are missing. */
   missingKeys: readonly string[];
-  /** Ports of node.conf that already have a listener. */
+  /** Ports in node.conf that already have a listener. */
   takenPorts: readonly string[];
 }>;
 
 /**
- * Checks a node's data directory, its keys and its ports.
+ * Checks a node's data directory, keys and ports.
  *
- * @throws {HangingFileSystem} if the file system of the data or of a key hangs.
+ * @throws {HangingFileSystem} if the file system that holds the data or a key hangs.
  */
 export async function checkLocation(
   dataPath: string | undefined,
@@ -56,16 +56,16 @@ async function isTaken(port: number): Promise<boolean> {
   return Number.isInteger(port) && (await findListeningSockets(port)).size > 0;
 }
 
-/** Max programs of a bin directory to check. */
+/** Max number of programs to check in a bin directory. */
 const programsMax = 256;
 
 /** Mode bits of an executable file. */
 const runnable = 0o111;
 
-/** Programs of a bin directory: their file names, and a digest of names, sizes and modification times. */
+/** Programs in a bin directory: their file names, and a digest of names, sizes and modification times. */
 export type Programs = Readonly<{ names: readonly string[]; digest: string }>;
 
-/** Lists the programs in the bin directory: changed or missing programs may fail to start for other reasons. Undefined if it can't be read. */
+/** Lists the programs in the bin directory: changed or missing programs may fail to start for other reasons. Undefined if the directory can't be read. */
 export async function listPrograms(binDirectory: string): Promise<Programs | undefined> {
   try {
     const names: string[] = [];
@@ -78,7 +78,7 @@ export async function listPrograms(binDirectory: string): Promise<Programs | und
     }
     return { names, digest: hash("sha256", lines.join("\n")).slice(0, 16) };
   } catch {
-    // Unknown is no evidence either way: the caller that compares it reports it as missing.
+    // An unknown value is no evidence either way; the caller that compares it reports that it is missing.
     return undefined;
   }
 }

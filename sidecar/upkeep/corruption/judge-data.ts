@@ -4,17 +4,17 @@ import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataLocation } from "./data-place.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-/** One check of a node for evidence against its data. */
+/** One check for evidence against a node's data. */
 export type DataCheck = Readonly<{
   isAnswering: boolean;
-  /** Whether it responds on the expected chain, and its height advances or the chain has no block to produce. */
+  /** Whether the node responds on the expected chain, and either its height advances or the chain has no block to produce. */
   isWell: boolean;
   isExpectedChain: boolean;
   height: number | undefined;
-  /** Known block and the chain's first block, as the node has them now. */
+  /** The known block and the chain's first block, as the node currently has them. */
   block: BlockCheck;
   genesis: BlockCheck;
-  /** Known block according to the references; read only if the node's block is missing or different. */
+  /** The known block as reported by the references; read only if the node's block is missing or different. */
   references: readonly BlockCheck[];
   referenceHeight: number | undefined;
   peers: number | undefined;
@@ -24,34 +24,34 @@ export type DataCheck = Readonly<{
   programs: string | undefined;
   programNames?: readonly string[] | undefined;
   place: DataLocation;
-  /** Hashes of the current node.conf and of the one that the node last advanced with. */
+  /** Hashes of the current node.conf and of the node.conf with which the node last advanced. */
   configHash: string | undefined;
   healthyHash: string | undefined;
-  /** Whether an upgrade is stuck between two versions, which may be the cause by itself. */
+  /** Whether an upgrade is stuck between two versions, which alone may be the cause. */
   isStranded: boolean;
 }>;
 
 export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
 
-/** Judgement of the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
+/** Verdict on the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
 export type DataAssessment = Readonly<
   | { kind: "sound" | "another-chain" }
-  /** `why`: starts failed, but are no evidence about the data. */
+  /** `why`: starts failed, but they are not evidence about the data. */
   | { kind: "unknown"; why?: string }
   | { kind: "doubt"; signs: readonly string[]; missing: readonly string[] }
   | { kind: "suspect"; signs: readonly string[] }
 >;
 
-/** Min consecutive failed starts with a good node.conf. */
+/** Min number of consecutive failed starts with a good node.conf. */
 export const failedStartsMin = 3;
 
-/** A process that ran longer before it exited may have been working, e.g. replaying its log. */
+/** A process that runs longer than this before it exits may have been working, e.g. replaying its log. */
 const endsWithinMs = 120_000;
 
 /**
  * Judges the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below its
- * previous height; a block too deep for a reorganisation is replaced or missing. Each counts only once every other checkable cause is ruled
- * out; the judgement lists the checks still missing. A start that failed because a program is missing is no evidence. Pure.
+ * previous height; a block too deep for a reorganisation is replaced or missing. Each sign counts only once every other checkable cause is
+ * ruled out; the verdict lists the checks that are still missing. A start that failed because a program is missing is not evidence. Pure.
  */
 export function judgeData(evidence: DataEvidence, look: DataCheck, limits: DataLimits): DataAssessment {
   const { mark, failedStarts } = evidence;
@@ -86,12 +86,12 @@ function judgeSigns(signs: readonly string[], missing: readonly string[]): DataA
   return missing.length === 0 ? { kind: "suspect", signs } : { kind: "doubt", signs, missing };
 }
 
-/** Lists the programs of the node's last run that are now missing or not executable. */
+/** Lists the programs that the node's last run used and that are now missing or not executable. */
 function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataCheck): readonly string[] {
   return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
 }
 
-/** Finds the last starts that failed the same way. */
+/** Finds the most recent starts that failed in the same way. */
 function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
   const kind = failedStarts.at(-1)?.kind;
   if (kind === undefined) return [];
@@ -167,7 +167,7 @@ function* listSyncDoubts({ isSyncing }: DataCheck): Generator<string> {
   if (isSyncing !== false) yield `that the node is not at work (eth_syncing is ${isSyncing ?? "not known"})`;
 }
 
-/** Lists what is missing to rule out causes other than the data, for any sign. */
+/** Lists what is still needed to rule out causes other than the data, for any sign. */
 function* listCommonDoubts({ mark }: DataEvidence, look: DataCheck, { diskFreeRatio }: DataLimits): Generator<string> {
   const { place, programs, configHash, healthyHash, isStranded } = look;
   if (isStranded) yield "an end of the upgrade that is stranded (UpgradeVerified)";

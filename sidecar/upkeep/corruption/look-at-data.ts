@@ -30,7 +30,7 @@ export type CheckDataDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Check result and the node's process; the next mark is made of both. */
+/** The result of a check and the node's process; the next mark is built from both. */
 export type DataFound = Readonly<{ look: DataCheck; process: ProcessMark | undefined }>;
 
 const unknown: BlockCheck = { kind: "unknown" };
@@ -38,11 +38,11 @@ const unknown: BlockCheck = { kind: "unknown" };
 /**
  * Checks a node, its data and other possible faults. Changes nothing.
  *
- * @throws {HangingFileSystem} if the file system of its data, a key or its programs hangs.
+ * @throws {HangingFileSystem} if the file system that holds its data, a key or its programs hangs.
  */
 export async function lookAtData({ mark }: DataEvidence, dependencies: CheckDataDependencies): Promise<DataFound> {
   const { health, rpc, driver, state, signal } = dependencies;
-  // First, because a node with a hung disk may leave every call without a response.
+  // Done first, because a node with a hung disk may leave every call without a response.
   const { reading, found, programs } = await lookAround(dependencies);
   const { height, reference, failure } = health.current();
   const facts = health.facts();
@@ -54,8 +54,8 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: CheckData
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
   const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
   const [process] = await dependencies.holders.now();
-  // A node that exited during the check would be stored as healthy without a process, like one that the sidecar can't see: it could never
-  // be restored.
+  // A node that exited during the check would be stored as healthy but without a process, like a node whose process the sidecar can't see,
+  // and could never be restored.
   const hasEnded = wasAnswering && process === undefined && (await health.look(signal)).failure !== undefined;
   const isAnswering = wasAnswering && !hasEnded;
   const healthy = state.healthy.get();
@@ -83,7 +83,7 @@ export async function lookAtData({ mark }: DataEvidence, dependencies: CheckData
   };
 }
 
-/** Reads a block that the node lacks or has replaced from the references. */
+/** Reads from the references a block that the node lacks or has replaced. */
 function compareElsewhere(
   known: KnownBlock,
   block: BlockCheck,
@@ -109,7 +109,7 @@ async function lookAround({ place, settings }: Pick<CheckDataDependencies, "plac
   return { reading, found, programs };
 }
 
-/** Takes the mark that records a healthy node. Its programs are those that the process was started with, not later replacements. */
+/** Builds the mark that records a healthy node. The programs in it are those with which the process was started, not later replacements. */
 export async function takeMark(
   before: DataMark | undefined,
   { look, process }: DataFound,
@@ -118,7 +118,7 @@ export async function takeMark(
   const { height = 0, genesis } = look;
   const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
-  // Data replaced during the check would be mistaken for the earlier data.
+  // Data that was replaced during the check would be mistaken for the earlier data.
   const holds =
     before?.block === undefined ||
     hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);

@@ -28,15 +28,15 @@ export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRes
 const lookEveryMs = 60_000;
 const looksOfRpc = 60;
 
-/** Time after which an unfinished check counts as failed: many times the duration of measuring a snapshot. */
+/** Time after which an unfinished check counts as failed; measuring a snapshot takes only a small fraction of it. */
 const lateMs = 300_000;
 
 /** Time after which a replaced block counts as canonical unless a reference disagrees. */
 const dayMs = 86_400_000;
 
 /**
- * Periodically checks for evidence against the node's data, and reports it. Checks run in parallel to later iterations; none starts while
- * the node is restarted or upgraded. Returns the time until the next iteration is needed, in ms.
+ * Periodically checks for evidence against the node's data, and reports it. Checks run in parallel with later iterations; none starts while
+ * the node is being restarted or upgraded. Returns the time, in ms, until the next iteration is needed.
  */
 export function watchData(
   watch: DataWatch,
@@ -49,7 +49,7 @@ export function watchData(
     return undefined;
   }
   if (isAtWork(seen, dependencies)) {
-    // Earlier findings are no evidence about a node started since.
+    // Earlier findings are not evidence about a node that has started since.
     delete watch.lookedMs;
     return undefined;
   }
@@ -74,7 +74,10 @@ export function watchData(
   return undefined;
 }
 
-/** Records a late check: a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the last finding no longer counts. */
+/**
+ * Records that a check is late: taking a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the
+ * last finding no longer counts.
+ */
 function noteLate(
   { lookedMs }: DataWatch,
   { data }: Pick<WatchDataSeen, "data">,

@@ -5,12 +5,12 @@ import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { composeRestart } from "../../settings/drivers.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Commands of a compose deployment, and the directory of its file. */
+/** Commands for a compose deployment, and the directory of its compose file. */
 export type ComposeDriverOptions = Readonly<{
   command: readonly string[];
   /** Command that lists containers as JSON; the service is appended. */
   ps: readonly string[];
-  /** If absent, the driver can't determine whether the node runs. */
+  /** If absent, the driver can't determine whether the node is running. */
   service?: string | undefined;
   directory: () => string;
   timeoutMs: number;
@@ -19,24 +19,27 @@ export type ComposeDriverOptions = Readonly<{
   passes: readonly string[];
 }>;
 
-/** Variables that docker and compose read (docker's command line reference, "Environment variables"); a daemon reached by ssh needs the agent. */
+/**
+ * Variables that docker and compose read (docker's command line reference, "Environment variables"); a daemon that is reached over SSH also
+ * needs the agent.
+ */
 export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
 
-/** Stop timeout of the node in seconds: Compose before 2.19 allows 10 at a restart, regardless of the file's `stop_grace_period`. */
+/** The node's stop timeout in seconds. Without it, Compose before 2.19 allows 10 seconds on a restart, regardless of the file's `stop_grace_period`. */
 const stopTimeoutSeconds = 300;
 
-/** Max output of a command whose output is read. */
+/** Max output size of a command whose output is read. */
 const outputLimitBytes = 1_048_576;
 
-/** One container of `docker compose ps --format json`. */
+/** One container in the output of `docker compose ps --format json`. */
 const listed = z.object({ State: z.string() });
 
-/** States of a container whose process exists, or is about to start for the first time. */
+/** States of a container whose process exists or is about to start for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
 /**
- * Restarts a container deployment with `docker compose restart` (specification, "Node command line"): only the node's service if it is set,
- * because the command by default restarts all services of the file, including the sidecar.
+ * Restarts a container deployment with `docker compose restart` (specification, "Node command line"). Restarts only the node's service, if
+ * one is set: by default the command restarts all services in the file, including the sidecar.
  */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
   const { directory, timeoutMs, passes } = options;
@@ -50,7 +53,7 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
         { name: "compose", command: [file, ...args], directory: where, timeoutMs, passes, signal },
         output,
       );
-      // Compose writes its progress to standard error, so that output is no complaint.
+      // Compose writes its progress to standard error, so output there does not indicate a problem.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
       throw new DriverError(`${result.message} ${what}`);
@@ -59,7 +62,7 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
   };
 }
 
-/** Builds the restart command; uses an operator's command as is. */
+/** Builds the restart command. An operator's own command is used unchanged. */
 function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
   const isDefault =
     command.length === composeRestart.length && composeRestart.every((word, at) => word === command[at]);
@@ -87,7 +90,7 @@ async function checkRunning(
   return containers.some(({ State }) => alive.has(State));
 }
 
-/** Reads a single array, as printed by compose until 2.20, or a line per container; undefined for any other or empty output. */
+/** Reads a single array, as compose printed until 2.20, or one line per container; undefined for empty or any other output. */
 function readContainers(output: string): readonly z.output<typeof listed>[] | undefined {
   const text = output.trim();
   try {
@@ -95,7 +98,7 @@ function readContainers(output: string): readonly z.output<typeof listed>[] | un
     const containers = z.array(listed).min(1).safeParse(parts);
     return containers.success ? containers.data : undefined;
   } catch {
-    // Not JSON: the caller copes without it.
+    // Not JSON; the caller handles a missing value.
     return undefined;
   }
 }

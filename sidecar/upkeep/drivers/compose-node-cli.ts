@@ -2,9 +2,9 @@ import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.
 import { pause } from "#daemon/time.ts";
 import { type NodeCliRunner, type ToolLocation, explainExit } from "./node-cli.ts";
 
-/** Settings for running the tool in a service of a compose deployment. */
+/** Settings for running the tool in a compose deployment's service. */
 export type ComposeNodeCliOptions = Readonly<{
-  /** Command that runs a program in a service, such as `docker compose exec`; its options, the service and the program are appended. */
+  /** Command that runs a program in a service, such as `docker compose exec`. Its options, the service and the program are appended. */
   exec: readonly string[];
   service: string;
   timeoutMs: number;
@@ -13,13 +13,13 @@ export type ComposeNodeCliOptions = Readonly<{
   passes?: readonly string[];
 }>;
 
-/** Working directory of compose, and the tool's directory in the container. */
+/** Compose's working directory, and the tool's directory in the container. */
 export type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => ToolLocation }>;
 
 /**
  * Runs the tool inside the node's container with `docker compose exec` (specification, "Node command line"), in its bin directory, without
- * a terminal or shell. Killing compose doesn't kill the program that it started in the container: a program that exceeds its time limit is
- * abandoned, and no other is started while it still runs.
+ * a terminal or shell. Killing compose doesn't kill the program that it started in the container, so a program that exceeds its time limit
+ * is abandoned, and no other program is started while it is still running.
  */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
@@ -51,7 +51,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
   };
 }
 
-/** Time for which a hung program blocks the start of another. */
+/** Time for which a hung program prevents another from being started. */
 const leftRunningMs = 86_400_000;
 
 async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
@@ -63,7 +63,7 @@ async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Pr
   }
 }
 
-/** Explains a failure: in the container, by the tool's name; of compose itself, by its settings. */
+/** Explains a failure. A failure in the container is attributed to the tool; a failure of compose itself, to compose's settings. */
 function explainResult(
   result: ProcessResult,
   name: string,

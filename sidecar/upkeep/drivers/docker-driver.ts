@@ -3,7 +3,7 @@ import { readEngineMessage } from "#daemon/http/docker-engine.ts";
 import type { DockerEngine } from "./docker-engine.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Container of the node, and its stop timeout. */
+/** The node's container, and its stop timeout. */
 export type DockerDriverOptions = Readonly<{ container: string; stopTimeoutSeconds: number }>;
 
 const inspection = z.object({ State: z.object({ Running: z.boolean(), StartedAt: z.string() }) });

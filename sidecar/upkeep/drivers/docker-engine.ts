@@ -2,7 +2,7 @@ import { createEngineClient, type EngineRequest, type EngineResponse } from "#da
 import { createRunningTimeout } from "#daemon/time.ts";
 import { DriverError } from "./driver.ts";
 
-/** Address of the Docker Engine API, and the time limit of a request. */
+/** Address of the Docker Engine API, and the time limit for a request. */
 export type DockerEngineOptions = Readonly<{
   /** `unix:///path` or `http://host:port`. */
   engine: string;
@@ -14,20 +14,20 @@ export type DockerEngine = Readonly<{ request: (request: EngineRequest) => Promi
 
 const defaultResponseLimitBytes = 1_048_576;
 
-/** Incomplete response within the engine's time limit. */
+/** The response was not complete within the engine's time limit. */
 export class EngineTimeout extends DriverError {
   override readonly name = "EngineTimeout";
 }
 
 /**
- * Creates the client of the node's engine. A request throws {@link EngineTimeout} if the response takes longer than `timeoutMs`, {@link
- * DriverError} if the engine can't be reached.
+ * Creates the client for the node's engine. A request throws {@link EngineTimeout} if the response takes longer than `timeoutMs`, and
+ * {@link DriverError} if the engine can't be reached.
  */
 export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
   const send = createEngineClient(engine);
   return {
     request: async ({ signal, responseLimitBytes = defaultResponseLimitBytes, ...request }) => {
-      // One deadline covers the whole response; a tool that prints nothing for a while isn't ended earlier.
+      // One deadline covers the whole response, so a tool that prints nothing for a while isn't terminated earlier.
       const deadline = createRunningTimeout(timeoutMs);
       try {
         return await send({ ...request, responseLimitBytes, signal: AbortSignal.any([signal, deadline]) });

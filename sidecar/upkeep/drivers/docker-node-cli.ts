@@ -12,10 +12,10 @@ export type DockerNodeCliOptions = Readonly<{
   outputLimitBytes: number;
 }>;
 
-/** Run of the tool; `name` is for messages. */
+/** One run of the tool; `name` is used in messages. */
 type Run = Readonly<{ name: string; command: readonly string[]; directory: string; signal: AbortSignal }>;
 
-/** Outcome of a run; `leftRunning` is the abandoned exec. */
+/** Outcome of a run; `leftRunning` is the exec that was abandoned. */
 type Ran = Readonly<{ result: ProcessResult; leftRunning?: string }>;
 
 const created = z.object({ Id: z.string() });
@@ -26,7 +26,7 @@ const streamOverheadFactor = 2;
 
 /**
  * Runs the tool in the node's container (Engine API exec), in its bin directory, without a shell. The engine can't kill a program that it
- * started, so no other is started while an abandoned one still runs. `engine`'s own time limit applies to each run.
+ * started, so no other program is started while an abandoned one is still running. `engine`'s own time limit applies to each run.
  */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
@@ -60,7 +60,7 @@ async function checkLeftRunning(
   signal: AbortSignal,
 ): Promise<ProcessResult | undefined> {
   const response = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
-  // The engine forgets the programs of a restarted container (404); an engine proxy rejects those that it didn't create (403).
+  // The engine forgets the programs of a restarted container (404), and an engine proxy rejects execs that it didn't create (403).
   if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;

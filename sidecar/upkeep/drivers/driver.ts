@@ -1,6 +1,6 @@
-/** Report of a restart command that succeeded according to its exit status. */
+/** Report on a restart command that succeeded according to its exit status. */
 export type RestartReport = Readonly<{
-  /** Standard error of its programs: some exit with status 0 even on failure. */
+  /** Standard error from the driver's programs: some exit with status 0 even on failure. */
   complaint?: string;
 }>;
 
@@ -9,23 +9,23 @@ export type NodeDriver = Readonly<{
   /** Same name as in the setting `restart.driver`. */
   name: string;
   /**
-   * Stops the node and starts it again; resolves once the new process is started. A driver that also stops the sidecar thereby resolves
-   * when `stopping` is aborted: the restart is requested, and the next sidecar sees its outcome.
+   * Stops the node and starts it again; resolves once the new process is started. If the driver's restart also stops the sidecar, it
+   * resolves when `stopping` is aborted: the restart has been requested, and the next sidecar sees its outcome.
    *
    * @throws {DriverError} when the stop or the start failed.
    */
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
-  /** Stops the node and leaves it stopped; absent if the driver can't. May throw if the node isn't running. @throws {DriverError} */
+  /** Stops the node and leaves it stopped; absent if the driver can't do that. May throw if the node isn't running. @throws {DriverError} */
   stop?: (signal: AbortSignal) => Promise<RestartReport>;
   /** Starts a stopped node. @throws {DriverError} */
   start?: (signal: AbortSignal) => Promise<RestartReport>;
-  /** Reads the start time of the node's process (wall clock), as far as the driver knows it. */
+  /** Reads the start time of the node's process (wall clock), if the driver knows it. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
-  /** Finds the possible processes of the node; also empty if they are hidden from the sidecar. */
+  /** Finds the processes that may be the node's; also empty if they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
-  /** Checks whether the node is running now, for a supervisor that reports nothing else. */
+  /** Checks whether the node is running now, for a supervisor that provides no other information. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
-  /** Explains why the driver can't act now, as far as it can tell without trying; without a full stop. */
+  /** Explains why the driver can't act now, if that can be determined without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;
   /**
    * Reads the id of the running instance, which changes at each restart: a sidecar that was stopped with the node uses it to detect whether
@@ -34,7 +34,7 @@ export type NodeDriver = Readonly<{
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
 
-/** Reads the id of the running instance; undefined if the driver knows none or can't reach the node. */
+/** Reads the id of the running instance; undefined if the driver has no such id or can't reach the node. */
 export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await driver.instanceId?.(signal);
@@ -45,13 +45,13 @@ export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): P
   }
 }
 
-/** Max delay of a process's actual start after the reported one: Kubernetes reports a container's start in whole seconds. */
+/** Max delay between a process's reported start and its actual start: Kubernetes reports a container's start in whole seconds. */
 export const startPrecisionMs = 1_000;
 
-/** Start of the node's process (wall clock, ms). */
+/** Start time of the node's process (wall clock, ms). */
 export type NodeStart = number | "not-running" | "unknown";
 
-/** Start of a node relative to node.conf's content: `after`, so that the node has read it, or `before`, so that it hasn't. */
+/** When the node started, relative to node.conf's content. `after`: the node has read the content; `before`: it hasn't. */
 export type NodeStarted = "after" | "before" | "unknown";
 
 /** Reads `startedAt`; `unknown` if the driver lacks it or can't reach the node. */
@@ -78,7 +78,7 @@ export class DriverError extends Error {
   }
 }
 
-/** Failure of the start after the old process was stopped: any process that runs now was started by somebody else since. */
+/** The start failed after the old process was stopped, so any process that is running now has since been started by something or someone else. */
 export class StartFailed extends DriverError {
   override readonly name = "StartFailed";
   override readonly code = "start_failed";

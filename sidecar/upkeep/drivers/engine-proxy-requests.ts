@@ -5,19 +5,19 @@ import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/stack-services.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Time limit of a read during a scrape: the proxy is on the same machine. */
+/** Time limit for a read during a scrape; it can be short because the proxy is on the same machine. */
 const timeoutMs = 1_000;
-/** Max response size; its other metrics are those of every process. */
+/** Max response size; the proxy's other metrics are those that every process has. */
 const answerBytesMax = 262_144;
-/** Max kinds of requests, more than any proxy has. */
+/** Max number of request kinds, which exceeds any proxy's. */
 const kindsMax = 16;
 const sample = /^gatehouse_engine_proxy_requests_total\{kind="(?<kind>[a-z-]{1,20})"\} (?<count>\d+)$/gm;
 
 /**
- * Exports the counters of an engine proxy, read at each scrape, because Prometheus can't reach its socket. Exports no samples if there is
- * no response, or if the socket is an engine's own.
+ * Exports an engine proxy's counters, which are read at each scrape because Prometheus can't reach the proxy's socket. Exports no samples
+ * if there is no response, or if the socket belongs to an engine itself.
  *
- * @param engine `unix:///path`; an engine at a TCP port is no proxy.
+ * @param engine `unix:///path`; an engine on a TCP port is not a proxy.
  */
 export function passOnEngineRequests(
   engine: string,

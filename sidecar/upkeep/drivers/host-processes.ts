@@ -5,9 +5,9 @@ import type { Clock } from "#daemon/clock.ts";
 import { isLeftRunning } from "#daemon/process/lasting-process.ts";
 
 /**
- * Finds the start time of the process that listens on a port of this machine and runs in a directory, or from a program in it. Both are
- * required: a shell may be in that directory, and a proxy on that port. Undefined if no such process is visible: in another container, of
- * another user, not on Linux.
+ * Finds the start time of the process that listens on a port on this machine and runs either in a directory or from a program in it. Both
+ * are required: a shell may be in that directory, and a proxy may listen on that port. Undefined if no such process is visible: in another
+ * container, of another user, not on Linux.
  */
 export async function findListenerStart(
   port: number,
@@ -18,7 +18,7 @@ export async function findListenerStart(
   return pid === undefined ? undefined : readProcessStart(pid, clock);
 }
 
-/** Finds the visible processes that listen on a port of this machine and run in a directory, or from a program in it. */
+/** Finds the visible processes that listen on a port on this machine and run either in a directory or from a program in it. */
 export async function findListeners(port: number, directory: string): Promise<readonly number[]> {
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
@@ -37,14 +37,14 @@ async function hasOpenSocket(sockets: ReadonlySet<string>, pid: number): Promise
 /** State of a listening socket in the tables (proc_pid_net(5)). */
 const listening = "0A";
 
-/** Linux tables of this machine's TCP sockets. */
+/** Linux tables that list this machine's TCP sockets. */
 const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /**
- * Finds the sockets that listen on a port, as named by the links in `/proc/<pid>/fd`. A table starts with the listening sockets (the
- * kernel's Documentation/networking/proc_net_tcp.rst), and reading stops after them: the rest lists every connection, including those
- * closed within the last minute. Under a flood of connections that is megabytes, which blocked the thread for half a second. An unreadable
- * table counts as empty.
+ * Finds the sockets that listen on a port, under the names used by the links in `/proc/<pid>/fd`. A table starts with the listening sockets
+ * (the kernel's Documentation/networking/proc_net_tcp.rst), and reading stops after them: the rest lists every connection, including those
+ * closed within the last minute. During a flood of connections the rest is megabytes long, and reading it blocked the thread for half a
+ * second. An unreadable table counts as empty.
  */
 export async function findListeningSockets(port: number, tables = ownTables): Promise<ReadonlySet<string>> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -67,23 +67,23 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
 
 /**
  * Finds the processes that run in a directory or from a program in it, except the sidecar and its children. Also empty if processes aren't
- * visible: on systems other than Linux, or those of another user.
+ * visible: on systems other than Linux, or if they belong to another user.
  */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
   return (await listProcesses(directory)).flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
 }
 
-/** Process of this machine. */
+/** A process on this machine. */
 export type HostProcess = Readonly<{
   pid: number;
-  /** File name of its program, an interpreter for a script; empty if it belongs to another user. */
+  /** File name of the process's program (for a script, of its interpreter); empty if the process belongs to another user. */
   program: string;
-  /** Whether it runs in the directory or its program is there; `isProgramInside`: only the latter. */
+  /** Whether the process runs in the directory or its program is there. `isProgramInside`: only whether its program is there. */
   isInside: boolean;
   isProgramInside: boolean;
 }>;
 
-/** Lists the machine's processes, except the sidecar and its children, and whether each is in a directory. */
+/** Lists the machine's processes, except the sidecar and its children, with whether each is in a given directory. */
 export async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
   const isThere = (path: string) => path === place || path.startsWith(place + sep);
@@ -96,37 +96,37 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
       if ((cwd === "" && exe === "") || (await isOwn(pid))) return [];
       const isProgramInside = isThere(exe);
       const isInside = isProgramInside || isThere(cwd);
-      // The system marks a program whose file was replaced.
+      // The system adds a marker to the name of a program whose file was replaced.
       return [{ pid: Number(pid), program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
     }),
   );
   return found.flat();
 }
 
-/** Reads the command line of a process; empty if it has exited. */
+/** Reads a process's command line; empty if the process has exited. */
 export async function readCommandLine(pid: number): Promise<string> {
   return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
 }
 
-/** Whether a process is the sidecar or a program that it started, such as node_cli; not one that it left running, which is the node. */
+/** Whether a process is the sidecar or a program that it started, such as node_cli. A program that the sidecar left running is the node, and doesn't count. */
 async function isOwn(pid: string): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  // A process that has exited meanwhile is ignored.
+  // A process that has since exited is ignored.
   if (status === "") return true;
   if (Number(pid) === process.pid) return true;
   return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(Number(pid));
 }
 
-/** Clock ticks per second, the unit in which Linux reports a process's start to programs (`proc_pid_stat(5)`). */
+/** Clock ticks per second, the unit in which Linux reports a process's start time (`proc_pid_stat(5)`). */
 const ticksPerSecond = 100;
 
-/** Start of a process by both clocks, to about 20 ms. */
+/** A process's start time on both clocks, accurate to about 20 ms. */
 type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 /**
- * Reads when a process started; undefined if it has exited, or on systems other than Linux. Linux reports it relative to the machine's
- * uptime, which is read right after the clocks: a pause of this process in between makes the other process seem older than it is, never
- * younger.
+ * Reads when a process started; undefined if the process has exited, or on systems other than Linux. Linux reports the time relative to the
+ * machine's uptime, which is read right after the clocks. If this process is paused in between, the other process seems older than it is,
+ * never younger.
  */
 export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
   const ticks = await readStartTicks(pid);
@@ -137,12 +137,12 @@ export async function readProcessStart(pid: number, clock: Clock): Promise<Proce
   return { wallMs: wallMs - ageMs, monotonicMs: monotonicMs - ageMs };
 }
 
-/** States of an exited process whose parent hasn't collected its status yet (`proc_pid_stat(5)`). */
+/** States of a process that has exited but whose parent hasn't collected its status yet (`proc_pid_stat(5)`). */
 const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
 
 /**
- * Reads when a process started, in clock ticks since boot: together with its id, that is unique. Undefined if it has exited, or on systems
- * other than Linux.
+ * Reads when a process started, in clock ticks since boot; together with the process id, this is unique. Undefined if the process has
+ * exited, or on systems other than Linux.
  */
 export async function readStartTicks(pid: number): Promise<number | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");

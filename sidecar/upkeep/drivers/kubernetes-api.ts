@@ -7,7 +7,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Address of the API server and its credential. */
+/** Address of the API server, and the credentials for it. */
 export type KubernetesApiOptions = Readonly<{
   apiUrl: string;
   namespace?: string | undefined;
@@ -15,7 +15,7 @@ export type KubernetesApiOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Credential for the API server; re-read each time, because tokens are rotated. */
+/** Credentials for the API server; re-read each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
 /** API server, accessed with the pod's own service account. */
@@ -33,9 +33,9 @@ export type KubernetesApi = AsyncDisposable &
 
 /** API group and body of a request. */
 type KubernetesContent = Readonly<{
-  /** Path of the objects' group; default `/api/v1`. */
+  /** Path of the objects' API group; default `/api/v1`. */
   group?: string;
-  /** New object to POST, or merge patch for PATCH. */
+  /** New object for POST, or merge patch for PATCH. */
   body?: unknown;
 }>;
 
@@ -51,7 +51,7 @@ export type KubernetesResponse = Readonly<{ status: number; body: unknown }>;
 
 const responseLimitBytes = 4_194_304;
 
-/** Connects to the API server on the first request. Requests throw {@link DriverError} when it can't be reached. */
+/** Connects to the API server on the first request. Requests throw {@link DriverError} when the server can't be reached. */
 export function createKubernetesApi(options: KubernetesApiOptions): KubernetesApi {
   const { apiUrl, serviceAccountDirectory: directory, timeoutMs } = options;
   let agent: Readonly<{ ca: string | undefined; agent: Agent }> | undefined;
@@ -67,7 +67,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
       throw new DriverError(message, { cause });
     }
   };
-  // Loaded on first use: it takes 6 MiB, which a sidecar outside a cluster doesn't need.
+  // Loaded on first use: it takes 6 MiB of memory, which a sidecar outside a cluster doesn't need.
   const openAgent = async (ca: string | undefined) => {
     const { Agent } = await import("undici");
     if (agent === undefined || agent.ca !== ca) {
@@ -107,7 +107,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
   };
 }
 
-/** Reads a response of the API server. @throws {Error} when it is larger than any response expected here. */
+/** Reads a response from the API server. @throws {Error} when the response is larger than any that is expected here. */
 export async function readKubernetesResponse(status: number, stream: Body): Promise<KubernetesResponse> {
   return { status, body: parse(await readText(stream, responseLimitBytes)) };
 }
@@ -116,12 +116,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the API server's JSON, perhaps a proxy's response: shows the text itself.
+    // The text is not JSON from the API server, but perhaps a proxy's response; it is shown unchanged.
     return { message: cutText(text, 200) };
   }
 }
 
-/** Reads the status and the message of a rejection, a Kubernetes Status object. */
+/** Reads the status and message from a rejection, which is a Kubernetes Status object. */
 export function readKubernetesMessage({ status, body }: KubernetesResponse): string {
   const message = (body as { message?: unknown } | null)?.message;
   return `${status}: ${typeof message === "string" ? message : "no message"}`;

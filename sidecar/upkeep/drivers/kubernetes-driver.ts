@@ -3,7 +3,7 @@ import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
 
-/** Pod and container of the node, and the time limit of a restart. */
+/** The node's pod and container, and the time limit for a restart. */
 export type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
 
 const containerStatus = z.object({
@@ -46,7 +46,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
-      // The sidecar runs in the pod that it deleted, and the new pod starts only after this one has terminated.
+      // The sidecar itself runs in the pod that it deleted, and the new pod starts only after this one has terminated.
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&

@@ -19,7 +19,7 @@ export type KubernetesNodeCliOptions = Readonly<{
 /** First byte of each message (Kubernetes remote command protocol, `v4.channel.k8s.io`). */
 const channels = { output: 1, errors: 2, status: 3 } as const;
 
-/** Final status of a command (`v4.channel.k8s.io`): a Status object, with the exit status among its causes. */
+/** Final status of a command (`v4.channel.k8s.io`): a Status object whose causes include the exit status. */
 const execStatus = z.object({
   status: z.string(),
   message: z.string().optional(),
@@ -108,7 +108,7 @@ async function collect(
   }
 }
 
-/** Explains with the API server's message why it opened no stream: a permission is missing, or a container isn't running yet. */
+/** Uses the API server's message to explain why no stream was opened: a permission is missing, or a container isn't running yet. */
 async function explainRefusal(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
@@ -123,12 +123,12 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
   if (status === undefined) {
     return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
   }
-  // The runtime couldn't start it: the end of its message has the reason, after the layers that it went through.
+  // The runtime couldn't start the program. The reason is at the end of the message, after the layers that the error passed through.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";
   return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
 }
 
-/** Exit status of a shell for a program that couldn't be started. */
+/** Exit status that a shell returns for a program that couldn't be started. */
 const notStarted = 126;
 
 const saidLimit = 300;

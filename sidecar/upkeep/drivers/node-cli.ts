@@ -4,10 +4,10 @@ import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daem
 import type { NodeFamily } from "#node/families.ts";
 import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
-/** Runs the node's command-line tool with arguments, at any location, within its limits. */
+/** Runs the node's command-line tool with arguments, wherever the tool is, within the runner's limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
 
-/** Response of the tool, or why there is none. */
+/** The tool's response, or the reason why there is none. */
 export type NodeCliResult<T> = Readonly<
   { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "UnexpectedOutput"; message: string }
 >;
@@ -15,19 +15,19 @@ export type NodeCliResult<T> = Readonly<
 /** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{
   pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
-  /** Returns the tool's error output, empty if there is none. Only `pruneInfo` shows whether pruning is on now. */
+  /** Returns the tool's error output, or an empty string. Only `pruneInfo` shows whether pruning is now enabled. */
   enableAutoPrune: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   version: (signal: AbortSignal) => Promise<NodeCliResult<string>>;
   /** Returns the command that enables auto-pruning, for the operator to run in the programs' directory. */
   enableCommand: () => string;
 }>;
 
-/** Syntax of the tool's commands, by the node's version: whether it takes `--c <config_path>`. */
+/** Syntax of the tool's commands, which depends on the node's version: whether the tool takes `--c <config_path>`. */
 export type NodeCliForm = Readonly<{ takesConfig: boolean; configArgument: string }>;
 
 const enableOption = "--enable_auto_prune";
 
-/** Creates the tool's commands from a runner; another runner may run the program that prints the version. */
+/** Creates the tool's commands from a runner. The program that prints the version may have a different runner. */
 export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runForVersion = run): NodeCli {
   const buildPrune = (option: string) => {
     const { takesConfig, configArgument } = form();
@@ -58,8 +58,8 @@ function readComplaint(result: ProcessResult): NodeCliResult<string> {
 }
 
 /**
- * Explains a program's exit in a container by its status and output. A container's runtime returns 127 for a missing program and 126 for
- * one that can't be executed, but older engines (Docker 20.10) return 126 for both, and only the text differs.
+ * Explains why a program in a container exited, from its status and output. A container runtime returns 127 for a missing program and 126
+ * for one that can't be executed. Older engines (Docker 20.10) return 126 for both, and only the text differs.
  */
 export function explainExit(name: string, exitCode: number | null, said: string): ProcessResult {
   const isAbsent = /no such file or directory|not found/.test(said);
@@ -74,10 +74,10 @@ export function explainExit(name: string, exitCode: number | null, said: string)
   return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
 }
 
-/** File name or path of the tool, its working directory, and the library there that it needs, if the release includes it. */
+/** The tool's file name or path, its working directory, and, if the release includes it, the library in that directory that the tool needs. */
 export type ToolLocation = Readonly<{ directory: string; command: string; preload?: string | undefined }>;
 
-/** Returns the name of the program that prints the version: the tool, except for families identified by the commit of the node's own program. */
+/** Returns the name of the program that prints the version: the tool, or, in families identified by the commit of the node's own program, that program. */
 export function nameVersionProgram({ versionedBy, programs }: NodeFamily, command: string | undefined): string {
   const tool = command ?? programs.tool;
   return versionedBy === "commit" ? (programs.process ?? tool) : tool;
@@ -87,7 +87,7 @@ export function nameVersionProgram({ versionedBy, programs }: NodeFamily, comman
 export type LocalNodeCliOptions = Readonly<{
   timeoutMs: number;
   outputLimitBytes: number;
-  /** Names of variables passed to it in addition to those that every program gets. */
+  /** Names of variables that are passed to the tool in addition to those that every program gets. */
   passes?: readonly string[];
 }>;
 
@@ -96,7 +96,7 @@ export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => To
   return (args, signal) => runLocalTool(options, place(), args, signal);
 }
 
-/** Runs a program of the node in its directory, with the library there that it needs. */
+/** Runs one of the node's programs in its directory, with the library there that the program needs. */
 export function runLocalTool(
   { timeoutMs, outputLimitBytes, passes }: LocalNodeCliOptions,
   { directory, command, preload }: ToolLocation,

@@ -1,30 +1,33 @@
 import { readUrlPort } from "#daemon/http/address.ts";
 import { findListeners, listProcesses, readCommandLine, readStartTicks } from "./host-processes.ts";
 
-/** Process, distinguished from a later one with the same id by its start (clock ticks since boot). */
+/** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
 export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
 
-/** Processes of a node on this machine that are visible to the sidecar. */
+/** A node's processes on this machine that are visible to the sidecar. */
 export type NodeProcesses = Readonly<{
-  /** Finds those that listen on its port. */
+  /** Finds the processes that listen on the node's port. */
   now: () => Promise<readonly NodeProcess[]>;
-  /** Finds those and other processes of its program in its directory, and those of the same program elsewhere: other nodes. */
+  /**
+   * Finds the processes that listen on the node's port and other processes of its program in its directory. Also finds processes of the
+   * same program elsewhere, which are other nodes.
+   */
   find: () => Promise<Readonly<{ own: readonly NodeProcess[]; elsewhere: readonly NodeProcess[] }>>;
   runs: (process: NodeProcess) => Promise<boolean>;
 }>;
 
-/** Address of the node's RPC, its bin directory, and the name of its program in its family. */
+/** Address of the node's RPC, its bin directory, and its family's name for the program. */
 export type NodeProcessesOptions = Readonly<{
   httpUrl: string;
   binDirectory: () => string;
   /**
-   * Name in the command line that identifies the node's processes, as used by `ops`. If undefined, a process is the node's if it runs the
-   * same program as the process that listens on the port, once such a process with a program in the bin directory was seen.
+   * Name in the command line that identifies the node's processes, as used by `ops`. If undefined, a process belongs to the node if it runs
+   * the same program as the process that listens on the port, once such a process with a program in the bin directory has been seen.
    */
   processName: () => string | undefined;
 }>;
 
-/** Creates the search, by the port of the node's URL and by the node's program. */
+/** Creates the process search, which uses the port in the node's URL and the node's program. */
 export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions): NodeProcesses {
   const port = readUrlPort(new URL(httpUrl));
   let program: string | undefined;

@@ -10,15 +10,15 @@ import type { OpsLocation } from "./ops-place.ts";
 import { lockMs, startByOps } from "./ops-start.ts";
 import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
 
-/** Stop command of a binary deployment's node, and limits. */
+/** Stop command for a binary deployment's node, and limits. */
 export type OpsDriverOptions = Readonly<{
   stop: readonly string[];
-  /** Time for the node to exit by itself before the stop command runs. */
+  /** Time for the node to exit on its own before the stop command runs. */
   stopTimeoutSeconds: number;
   timeoutMs: number;
 }>;
 
-/** Working directory of `ops`, the node's start command, and the programs' directory. */
+/** Working directory for `ops`, the node's start command, and the programs' directory. */
 type Place = () => OpsLocation &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
@@ -29,8 +29,8 @@ type Place = () => OpsLocation &
 export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;
 
 /**
- * Restarts a binary deployment: `./ops stop --force`, then `./ops start --config ./node.conf` (specification, "Node command line") once the
- * old process has exited. Starts the node even if the stop fails, because the node may have been down.
+ * Restarts a binary deployment: `./ops stop --force`, then, once the old process has exited, `./ops start --config ./node.conf`
+ * (specification, "Node command line"). Starts the node even if the stop command fails, because the node may have been down.
  */
 export function createOpsDriver(
   options: OpsDriverOptions,
@@ -59,7 +59,7 @@ export function createOpsDriver(
     restart: async (signal) => {
       const { result: stopped, wasSeen } = await stop(signal);
       const started = await start(signal);
-      // The stop command's output doesn't matter once the process was seen to exit.
+      // Once the process was seen to exit, the stop command's output doesn't matter.
       if (started.ok) return buildReport(wasSeen ? [started] : [stopped, started]);
       const { exitStatus: startStatus } = started;
       if (wasSeen || stopped?.ok !== false) throw new StartFailed(started.message, { startStatus });
@@ -69,7 +69,7 @@ export function createOpsDriver(
   };
 }
 
-/** Creates the stop and the start, each with its report, and the search for other nodes, which remembers any that it finds. */
+/** Creates the stop and start commands, each with its report, and the search for other nodes, which remembers any that it finds. */
 function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
   const { timeoutMs, stopTimeoutSeconds } = options;
   const { output, clock } = dependencies;
@@ -78,13 +78,13 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     if (!reported.has(message)) reportRestart(message, dependencies);
     reported.add(message);
   };
-  // `ops` kills every node of the machine. Another command, such as systemctl stop, targets its own node and asks it to exit.
+  // `ops` kills every node on the machine. Another command, such as systemctl stop, targets only its own node and asks it to exit.
   const isOps = basename(options.stop[0] ?? "") === "ops";
   const graceMs = isOps ? Math.min(stopTimeoutSeconds * 1_000, timeoutMs) : 0;
   let lockedUntilMs = 0;
   let isAlone = true;
   const lookForOthers = async () => {
-    // Another node that is itself being restarted is invisible for a moment, but still exists.
+    // Another node that is being restarted is briefly invisible, but still exists.
     isAlone &&= !isOps || (await dependencies.processes.find()).elsewhere.length === 0;
     return isAlone;
   };
@@ -132,7 +132,7 @@ function quoteCommand(command: readonly string[]): string {
   return `\`${command.join(" ")}\``;
 }
 
-/** Finds which programs can't be run, as text; also undefined if their directory is missing: node.conf is then missing too, and is reported. */
+/** Determines which programs can't be run, as text. Also undefined if their directory is missing: node.conf is then missing too, and that is reported. */
 async function findMissingPrograms(
   stop: readonly string[],
   { directory, start }: OpsLocation,
@@ -157,7 +157,10 @@ function buildReport(results: readonly (ProcessResult | undefined)[]): RestartRe
   return said.length === 0 ? {} : { complaint: said.join("; ") };
 }
 
-/** Finds why a program in a directory can't be run; undefined if it can, as far as can be checked: the system looks up a name without a slash. */
+/**
+ * Determines why a program in a directory can't be run; undefined if it can, as far as this can be checked: the system searches PATH for a
+ * name without a slash.
+ */
 async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
@@ -167,7 +170,7 @@ async function findProgramProblem(file: string, directory: string): Promise<stri
   return `is not there; put it ${where}, or name another program`;
 }
 
-/** Whether a file exists and is accessible in a mode. */
+/** Whether a file exists and is accessible in the given mode. */
 async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,

@@ -1,10 +1,10 @@
 import { formatArgument, type NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
-/** Working directory of `ops`, and the command that starts the node there. */
+/** Working directory for `ops`, and the command that starts the node there. */
 export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
 
-/** Finds how to run `ops`: by the settings, else by the node's family (specification, "Node command line"). */
+/** Determines how to run `ops`, from the settings or else from the node's family (specification, "Node command line"). */
 export function findOpsLocation({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsLocation {
   const directory = ops.directory ?? layout.opsDirectory;
   return {

@@ -4,11 +4,11 @@ import { pause, waitUntil } from "#daemon/time.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findProcessesIn } from "./host-processes.ts";
 
-/** Start command and how to run it; `isDone` may end the wait for its exit. */
+/** The start command and how to run it; `isDone` can end the wait for the command's exit. */
 export type OpsStart = Readonly<{
   run: (isDone: (signal: AbortSignal) => Promise<boolean>) => Promise<ProcessResult>;
   directory: string;
-  /** Time (monotonic) until which a process that exits at once is started again: the old one was killed, and its locks may persist. */
+  /** Time (monotonic) until which a process that exits at once is started again: the old process was killed, and its locks may persist. */
   lockedUntilMs: number;
 }>;
 
@@ -16,21 +16,21 @@ export type OpsStartDependencies = Readonly<{ look: HealthWatch["look"]; clock: 
 
 const checkAgainMs = 50;
 
-/** Time for a process to appear after its start command has exited, whose exit doesn't tell whether there will be one. */
+/** Time within which a process must appear after its start command has exited; the exit alone doesn't show whether there will be a process. */
 const appearsMs = 3_000;
 
-/** Time in which a process may hit a stale lock of a killed one, and interval between two starts meanwhile. */
+/** Time during which a process may run into a stale lock left by a killed one, and the interval between two starts during that time. */
 export const lockMs = 20_000;
 const startAgainMs = 2_000;
 
-/** Times that a node must respond, while its start command hasn't exited, to count as started: with a new block, and on an idle chain. */
+/** If the start command hasn't exited, times for which a node must respond to count as started: with a new block, and on an idle chain. */
 const advancesMs = 2_000;
 const restsMs = 30_000;
 
 /**
- * Starts the node; returns once its process exists, or the start command shows that it failed. A command that hasn't exited while the RPC
- * responds and the height advances is the node itself, or waits for its exit: it is left running. A process that exits at once after the
- * old one was killed is started again.
+ * Starts the node. Returns once its process exists, or once the start command shows that it failed. If the command hasn't exited while the
+ * RPC responds and the height advances, it is the node itself or is waiting for the node to exit, and is left running. A process that exits
+ * at once after the old one was killed is started again.
  */
 export async function startByOps(
   start: OpsStart,

@@ -8,11 +8,11 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
 import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
 
-/** The stop command, how to run it, and the grace period for the node to exit on its own. */
+/** The stop command, how to run it, and the grace period in which the node can exit on its own. */
 export type OpsStopCommand = Readonly<{
   words: string;
   run: () => Promise<ProcessResult>;
-  /** Whether no other node runs on this machine, which the command might kill. */
+  /** Whether this machine runs no other node, which the command might kill. */
   isAlone: () => Promise<boolean>;
   graceMs: number;
   /** Whether the command kills the node instead of asking it to exit. */
@@ -31,27 +31,27 @@ export type OpsStopDependencies = Readonly<{
 export type Stopped = Readonly<{
   /** Result of the stop command; undefined if it wasn't run, to protect another node. */
   result: ProcessResult | undefined;
-  /** Whether its process was visible, so that its exit was observed. */
+  /** Whether the node's process was visible, so that its exit was observed. */
   wasSeen: boolean;
-  /** Whether it wasn't seen to exit by itself, and may have left a lock behind for a moment. */
+  /** Whether the process was not seen to exit on its own, in which case it may briefly leave a lock behind. */
   isForced: boolean;
 }>;
 
 const checkAgainMs = 50;
 
-/** Time limits for a killed process to exit, and for a node to be found down after its stop command couldn't even be run. */
+/** Time limits: for a killed process to exit, and for determining that a node is down if its stop command couldn't even be run. */
 const killedMs = 10_000;
 const notRunMs = 1_000;
 
-/** Consecutive checks without a usable response after which a node without a visible process counts as stopped. */
+/** Number of consecutive checks without a usable response after which a node without a visible process counts as stopped. */
 const downLooks = 3;
 
 /**
- * Stops the node, and returns once its process has exited: first by SIGTERM, then by the stop command, then by SIGKILL. A stop command may
- * kill every node of the machine, so it isn't run if there is another one. A node without a visible process has exited once its RPC stops
+ * Stops the node, and returns once its process has exited. Tries SIGTERM first, then the stop command, then SIGKILL. A stop command may
+ * kill every node on the machine, so it isn't run if there is another one. A node without a visible process has exited once its RPC stops
  * responding.
  *
- * @throws {DriverError} when it still runs.
+ * @throws {DriverError} when the node is still running.
  */
 export async function stopByOps(
   stop: OpsStopCommand,
@@ -108,7 +108,10 @@ async function findLeft(
   return waitUntil(look, (left) => left.length === 0, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
-/** Waits until the RPC stops responding, or the process becomes visible by the port that it has opened since; returns whether the RPC responded before. */
+/**
+ * Waits until the RPC stops responding, or until the process becomes visible through a port that it has opened in the meantime. Returns
+ * whether the RPC responded before that.
+ */
 async function waitUntilDown(
   { words, graceMs }: Pick<OpsStopCommand, "words" | "graceMs">,
   result: ProcessResult | undefined,
@@ -122,7 +125,7 @@ async function waitUntilDown(
     const { failure } = await look(signal);
     wasUp ||= failure === undefined;
     isSeen = failure === undefined && (await processes.find()).own.length > 0;
-    // A node that is merely slow may still run.
+    // A node that is merely slow may still be running.
     looks = failure === undefined || failure.reason === "TimedOut" ? 0 : looks + 1;
     return isSeen || looks >= downLooks;
   };

@@ -3,18 +3,18 @@ import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadlin
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Working directory of the node's programs, and the deadlines for their file systems. */
+/** Working directory for the node's programs, and the deadlines for their file systems. */
 export type NodeReach = Readonly<{
   directory: () => string;
   fileDeadline: () => FileDeadline;
-  /** Programs with an absolute path: they may be on a different file system from that directory. */
+  /** Programs with an absolute path; these may be on a different file system than the working directory. */
   programs: readonly string[];
   programDeadline: () => FileDeadline;
 }>;
 
 /**
- * Queries the file system of the node's directory before each run of `node_cli`: the system call that starts a program returns only once
- * the program is read, and a hung file system would block the whole process forever.
+ * Queries the file system of the node's directory before each run of `node_cli`. The system call that starts a program returns only once
+ * the program is read, so a hung file system would otherwise block the whole process forever.
  */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   const guard =
@@ -31,7 +31,7 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   };
 }
 
-/** Does the same before each command of a driver. */
+/** Queries the file systems in the same way before each of a driver's commands. */
 export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   const runReached = async <T>(act: () => Promise<T>) => {
     const message = await explainOutOfReach(reach);
@@ -69,7 +69,7 @@ async function explainHangingProgram({ programs, programDeadline }: NodeReach): 
   return undefined;
 }
 
-/** Explains that the file system of a path hangs, without a full stop; undefined if it doesn't. The run itself reports a missing path. */
+/** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't. A missing path is reported when the program is run. */
 async function explainHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
     await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));

@@ -75,7 +75,7 @@ export function selectDriver(
 }
 
 /**
- * Creates the access to `node_cli` set by `nodeCli.runner`; undefined if there is none.
+ * Creates the `node_cli` access set by `nodeCli.runner`; undefined if there is none.
  *
  * @throws {StartupError} if the runner needs a setting that is missing.
  */
@@ -94,7 +94,7 @@ export function selectNodeCli(
   });
   const run = createRunner(runner, settings, layout, resources);
   if (runner !== "local") return createNodeCli(form, run);
-  // In a container, the image's tag and the running node show the version.
+  // In a container, the version is known from the image's tag and the running node.
   const program = () => ({
     ...locateTool(runner, settings, layout()),
     command: nameVersionProgram(layout().family, nodeCli.command),
@@ -104,7 +104,7 @@ export function selectNodeCli(
 
 type Runner = "local" | "compose" | "docker" | "kubernetes";
 
-/** Derives the path of node.conf for `node_cli`. A pod's exec starts in the image's own directory and knows no other. */
+/** Derives the path of node.conf for `node_cli`. A pod's exec starts in the image's own directory and can't be given another. */
 function deriveConfigPath(runner: Runner, settings: SidecarSettings, layout: NodeLayout): string {
   if (runner === "local") return layout.configPath;
   const { configArgument } = layout.family.image;
@@ -152,12 +152,12 @@ function createRunner(
   return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, place, api);
 }
 
-/** Lists the variables with the passwords of the node's keys, which `ops` may read from its environment. */
+/** Lists the variables that contain the passwords for the node's keys, which `ops` may read from its environment. */
 function listKeyVariables({ family: { image } }: NodeLayout): readonly string[] {
   return image.variables === undefined ? [] : [image.variables.keysPassword, image.variables.portalPassword];
 }
 
-/** Returns the process name of the node, which a shared process namespace shows among others. */
+/** Returns the name of the node's process, by which it is found among others in a shared process namespace. */
 function nameProcess({ family: { programs } }: NodeLayout): string {
   return programs.process ?? "node";
 }

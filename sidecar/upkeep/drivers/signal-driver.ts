@@ -5,9 +5,9 @@ import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { readProcessStart } from "./host-processes.ts";
 
-/** Process of the node, and the time limit of a restart. */
+/** The node's process, and the time limit for a restart. */
 export type SignalDriverOptions = Readonly<{
-  /** File name of its program, or its name in `/proc/<pid>/comm`. */
+  /** File name of the node's program, or its name in `/proc/<pid>/comm`. */
   processName: () => string;
   timeoutMs: number;
 }>;
@@ -18,8 +18,8 @@ const lookIntervalMs = 100;
 const nameLength = 15;
 
 /**
- * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container exits, and Kubernetes restarts it,
- * with a longer delay after each quick exit. Waits for a new process of that name.
+ * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container exits, and Kubernetes restarts the
+ * container, with a longer delay after each quick exit. Waits for a new process with that name.
  */
 export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDriverOptions): NodeDriver {
   return {
@@ -46,13 +46,13 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
       const others = await findProcessesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
       if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
-      // In a shared namespace whose containers have all exited, or not started, only the namespace's holder process is left.
+      // If all containers in a shared namespace have exited or have not started, only the process that holds the namespace open is left.
       return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };
 }
 
-/** Reads when a process started; returns now if it has exited meanwhile. */
+/** Reads when a process started; returns the current time if the process has since exited. */
 async function readStartOrNow({ pid }: SeenProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
@@ -62,7 +62,7 @@ function sendSigterm(pid: number, name: string): void {
     process.kill(pid, "SIGTERM");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    // It exited by itself between the check and the signal.
+    // The process exited on its own between the check and the signal.
     if (code === "ESRCH") return;
     const remedy = "run the sidecar as the node's user, or give it the capability KILL";
     throw new DriverError(`process ${pid} (${name}) can't be signalled (${code}); ${remedy}.`, { cause });
@@ -72,7 +72,7 @@ function sendSigterm(pid: number, name: string): void {
 /** A process as `/proc` shows it. */
 type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 
-/** First process of a shared process namespace, which only keeps it open for the pod's containers. */
+/** First process in a shared process namespace, which only keeps the namespace open for the pod's containers. */
 const namespaceHolder = 1;
 
 async function findProcessesNamed(name: string): Promise<readonly number[]> {
@@ -84,7 +84,7 @@ function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
   return program === name || comm.trimEnd() === name.slice(0, nameLength);
 }
 
-/** Finds the processes of other containers: a process in the sidecar's own container is never the node. */
+/** Finds the processes in other containers: a process in the sidecar's own container is never the node. */
 async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
@@ -102,7 +102,7 @@ async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
   return found.flat();
 }
 
-/** Reads a file about a process; empty if the process has exited meanwhile. */
+/** Reads a file about a process; empty if the process has since exited. */
 function readProcessFile(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

@@ -5,7 +5,7 @@ import { stackServices } from "#daemon/stack-services.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 
-/** Creates the desired state from the settings; `dataPath` makes the default job name unique on a host with several nodes. */
+/** Creates the desired state from the settings. `dataPath` makes the default job name unique on a host that runs several nodes. */
 export function createDesiredState(settings: SidecarSettings, dataPath: string): Desired {
   const { monitor, prune, upkeep, pushgateway } = settings;
   const gateway = pushgateway.url === undefined ? undefined : new URL(pushgateway.url);
@@ -24,13 +24,13 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
   };
 }
 
-/** Hashes a desired state as set, without the default job name: that depends on the file, and its change is no new request. */
+/** Hashes a desired state as configured, without the default job name: the name depends on the file, and a change to it is not a new request. */
 export function hashDesiredState({ monitor, ...desired }: Desired): string {
   const { jobName: _, ...fallback } = monitor.fallback;
   return hash("sha256", JSON.stringify({ ...desired, monitor: { ...monitor, fallback } }));
 }
 
-/** Builds a job name that is unique per node and stable across restarts, from the host and a hash of the data path. */
+/** Builds a job name from the host and a hash of the data path. The name is unique per node and stable across restarts. */
 function buildDefaultJobName(host: string, dataPath: string): string {
   const place = hash("sha256", dataPath).slice(0, 8);
   return `node-${host.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 60)}-${place}`;

@@ -6,7 +6,7 @@ import type { Plan, PlanAction } from "./plan.ts";
 /** Plan as shown to the operator for approval. */
 export type PlanView = Readonly<{
   steps: readonly string[];
-  /** Changes that can't be planned, each with the reason, and what is missing to execute the steps. */
+  /** Changes that can't be planned, each with the reason, and anything missing that is needed to execute the steps. */
   problems: readonly string[];
   /** Identifies this plan, so that only the plan that was shown is executed. */
   digest: string;
@@ -15,13 +15,13 @@ export type PlanView = Readonly<{
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
 
-/** Actions available to a sidecar. */
+/** Actions that a sidecar can take. */
 type Means = Readonly<{
   /** Whether pruning is desired and node_cli can be run. */
   prunes: boolean;
   /** Whether a driver can restart the node. */
   restarts: boolean;
-  /** Sentences about missing parts: node.conf, a program. */
+  /** Sentences about what is missing: node.conf, a program. */
   missing?: readonly string[];
 }>;
 

@@ -7,14 +7,14 @@ import { editConfig, rewriteConfig } from "#node/conf/edit.ts";
 import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-keys.ts";
 
-/** Known current state of a node. Nothing is planned based on an absent field. */
+/** What is known about a node's current state. If a field is absent, nothing is planned based on it. */
 export type Observed = Readonly<{
   document?: ConfigDocument | undefined;
   version?: NodeVersion | undefined;
-  /** Reason why the version is too uncertain to rename keys for it, and the remedy. */
+  /** Reason why the version is too uncertain for renaming keys, and the remedy. */
   doubt?: string | undefined;
   pruneInfo?: PruneInfo | undefined;
-  /** Meaning of the configuration that the running node has read; `unknown` if it may have read another. */
+  /** Meaning of the configuration that the running node has read; `unknown` if it may have read a different one. */
   nodeHas?: string | "unknown" | undefined;
 }>;
 
@@ -31,15 +31,18 @@ type PlanProblem = Readonly<{
   message: string;
 }>;
 
-/** Actions that lead from the observed to the desired state, and what prevents others. Both lists are empty if the node is right. */
+/**
+ * Actions that lead from the observed to the desired state, and what prevents further actions. Both lists are empty if the node already
+ * matches the desired state.
+ */
 export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
 
-/** Plans the actions. Pure and total: the same arguments give the same plan, and after a plan is executed nothing is left to do. */
+/** Plans the actions. Pure and total: the same arguments produce the same plan, and once a plan has been executed, nothing is left to do. */
 export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
   const problems: PlanProblem[] = [];
   const write = decideWrite(observed, desired, { problems, releases });
   const prune = decidePrune(observed, desired, problems);
-  // The node must not be started with a file whose keys can't be judged.
+  // The node must not be started with a file whose keys can't be checked.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
   const restart = isJudged ? decideRestartAction(observed, write, releases) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
@@ -90,7 +93,7 @@ function decideWrite(
   return { kind: "write-config", text: edited.text, changes, ...warning };
 }
 
-/** Whether a `monitor_config` uses a naming's names, and none that the naming ignores. */
+/** Whether a `monitor_config` uses names that the naming reads, and none that it ignores. */
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);

@@ -28,7 +28,7 @@ export type ApplyPruneDependencies = Readonly<{
 }>;
 
 export type ApplyPruneOptions = Readonly<{
-  /** Reason why the sidecar may not act now; undefined if it may. */
+  /** Reason why the sidecar may not act now; undefined if it may act. */
   idle: string | undefined;
   /** Whether the node is being restarted. */
   isRestarting: boolean;
@@ -37,8 +37,8 @@ export type ApplyPruneOptions = Readonly<{
 }>;
 
 /**
- * Enables auto-pruning if planned, once per PruneInfo, and records its state. The tool runs in parallel to later iterations, because a
- * drift of node.conf must not wait for it.
+ * Enables auto-pruning if planned, once per PruneInfo, and records its state. The tool runs in parallel with later iterations, because
+ * correcting drift in node.conf must not wait for it.
  */
 export function applyPrune(
   planned: Plan,
@@ -97,7 +97,7 @@ async function runEnableAutoPrune(
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
   const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
   events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
-  // The next attempt is made at the next periodic query.
+  // The next attempt follows the next periodic query.
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "EnableFailed", message } });
 }
 

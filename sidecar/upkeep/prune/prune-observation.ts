@@ -3,7 +3,10 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
 
-/** State of auto-pruning relative to the desired state. `off`: it should be on; `idle`: why it isn't enabled, `command`: how the operator enables it. */
+/**
+ * State of auto-pruning compared with the desired state. `off`: it should be on; `idle`: the reason why it isn't enabled; `command`: the
+ * command with which the operator enables it.
+ */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
@@ -12,7 +15,7 @@ export type AutoPrune = Readonly<
   | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneEnabled", "False">; message: string }
 >;
 
-/** Check of PruneInfo: its monotonic time, the node's height then, and `prune.stalledAfterMs`. */
+/** A check of PruneInfo: its time (monotonic), the node's height at that time, and `prune.stalledAfterMs`. */
 export type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
@@ -20,16 +23,16 @@ export type PruneCheck = Readonly<{
   stalledAfterMs: number;
 }>;
 
-/** Known state of pruning. */
+/** What is known about pruning. */
 export type PruneObservation = Readonly<{
   /** Absent before the first iteration. */
   autoPrune: AutoPrune | undefined;
-  /** Progress of pruning, and the check that it was last judged by. */
+  /** Progress of pruning, and the check by which it was last judged. */
   progress: PruneProgress | undefined;
   looked: PruneCheck | undefined;
-  /** PruneInfo at which auto-pruning was last enabled, so that each is acted on once. */
+  /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
   prunedOn: PruneInfo | undefined;
-  /** Run of node_cli that enables it. */
+  /** The node_cli run that enables auto-pruning. */
   running: Promise<void> | undefined;
 }>;
 
@@ -59,7 +62,7 @@ export function derivePruneConditions({ autoPrune, progress, looked }: PruneObse
   ];
 }
 
-/** Condition while node_cli doesn't respond: its earlier output no longer counts. */
+/** Condition while node_cli doesn't respond; its earlier output no longer counts. */
 const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
   type: "PruneAdvancing",
   status: "Unknown",

@@ -1,16 +1,16 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 
-/** Progress of pruning, and the chain's height when it last advanced. A plain value, replaced at each query. */
+/** Progress of pruning, and the chain's height when pruning last advanced. A plain value, replaced at each query. */
 export type PruneProgress = Readonly<{
   reserved: bigint | undefined;
-  /** Monotonic time at which it last advanced, or was first seen. */
+  /** Time (monotonic) at which pruning last advanced, or at which progress was first observed. */
   sinceMs: number;
   /** Height of the chain at that time. */
   sinceHeight: number | undefined;
 }>;
 
-/** Tracks the pruned version through PruneInfo. Pure. */
+/** Tracks the pruned version across PruneInfo readings. Pure. */
 export function followPruning(
   before: PruneProgress | undefined,
   info: PruneInfo,
@@ -23,8 +23,8 @@ export function followPruning(
 }
 
 /**
- * Reports whether pruning advances. It is stalled if it is enabled and hasn't advanced for the given time, although new blocks arrived.
- * Within the reserved window of a young chain there is nothing to prune yet.
+ * Reports whether pruning advances. Pruning is stalled if it is enabled and hasn't advanced for the given time although new blocks arrived.
+ * On a young chain whose blocks are all within the reserved window, there is nothing to prune yet.
  */
 export function buildPruneCondition(
   info: PruneInfo,

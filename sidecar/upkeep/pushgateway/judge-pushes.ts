@@ -1,30 +1,30 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PushGroup } from "./push-groups.ts";
 
-/** Job, instance and interval that the node pushes with, by its configuration; without a configured instance, it may use an unknown one. */
+/** Job, instance and interval with which the node pushes, according to its configuration. Without a configured instance, the node may use an unknown one. */
 export type PushIdentity = Readonly<{ job: string; instance?: string | undefined; intervalSeconds: number }>;
 
 /** Group and its push history. */
 export type TrackedGroup = Readonly<{
   group: PushGroup;
-  /** Absent if it never had a push. */
+  /** Absent if the group never had a push. */
   seen: PushesSeen | undefined;
   ageMs: number;
   isStale: boolean;
   isShared: boolean;
-  /** Whether it was ever fresh since it was first seen. */
+  /** Whether the group has been fresh at any time since it was first seen. */
   wasFresh: boolean;
 }>;
 
-/** Groups by their labels. */
+/** Groups, keyed by their labels. */
 export type TrackedGroups = ReadonlyMap<string, TrackedGroup>;
 
-/** Both clocks of one check. */
+/** Both clocks at the time of a check. */
 type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
 
 /**
- * Lists the groups that the node may push to: those with its job and instance. If node.conf has no instance, that is the group without one
- * or, if there is none, every group of the job. Pure.
+ * Lists the groups to which the node may push: those with its job and instance. If node.conf has no instance, that is the group without an
+ * instance or, if there is none, every group with the job. Pure.
  */
 export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: PushIdentity): readonly PushGroup[] {
   const ofJob = groups.filter((group) => group.job === job);
@@ -32,7 +32,7 @@ export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: P
   return own.length > 0 || instance !== undefined ? own : ofJob;
 }
 
-/** Records one check of the groups. Pure. */
+/** Records the result of one check of the groups. Pure. */
 export function followGroups(
   before: TrackedGroups,
   groups: readonly PushGroup[],
@@ -58,7 +58,10 @@ export function followGroups(
 
 type Report = ConditionReport<"MetricsArriving">;
 
-/** Judges the node's groups. If several may be its own, only those that were ever fresh count: the others may be leftovers of a removed node. Pure. */
+/**
+ * Judges the node's groups. If several may be its own, only those that have been fresh at some time count: the others may be left over from
+ * a removed node. Pure.
+ */
 export function judgePushes(identity: PushIdentity, followed: TrackedGroups, now: Now): Report {
   const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
   const fresh = all.filter(({ wasFresh }) => wasFresh);
@@ -105,7 +108,7 @@ function reportMissing(name: string): Report {
   return { type: "MetricsArriving", status: "False", reason: "Missing", message };
 }
 
-/** Observed pushes of one group; a plain value, replaced at each check. */
+/** Pushes observed for one group; a plain value, replaced at each check. */
 export type PushesSeen = Readonly<{
   /** Monotonic time of the first check. */
   sinceMs: number;
@@ -116,10 +119,10 @@ export type PushesSeen = Readonly<{
   count: number;
 }>;
 
-/** Observed push intervals; enough to distinguish two nodes from one. */
+/** Number of push intervals to observe: enough to distinguish two nodes from one. */
 const intervalsLookedAt = 6;
 
-/** Counts pushes. Restarts the count once enough were seen. Pure. */
+/** Counts pushes. Restarts the count once enough have been seen. Pure. */
 export function countPush(
   before: PushesSeen | undefined,
   { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,
@@ -129,7 +132,7 @@ export function countPush(
   if (before === undefined) {
     return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs: nowMs - Math.max(0, ageMs), count: 0 };
   }
-  // A time that went backwards is no push: the group was removed, or the Pushgateway was restored from an older file.
+  // If the time went backwards, there was no new push: the group was removed, or the Pushgateway was restored from an older file.
   const isNew = lastPushSeconds > before.lastPushSeconds;
   const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
   const isOver = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
@@ -138,8 +141,8 @@ export function countPush(
 }
 
 /**
- * Whether more pushes arrived than one node makes: two nodes with one job overwrite each other, which nothing else reveals. Undefined until
- * enough intervals have passed. Pure.
+ * Whether more pushes arrived than one node makes. Two nodes with the same job overwrite each other, and nothing else reveals that.
+ * Undefined until enough intervals have passed. Pure.
  */
 export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);

@@ -10,7 +10,7 @@ import { watchPushes, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-keys.ts";
 
-/** Watches the node's pushes, by the last usable node.conf; undefined if `pushgateway.url` is not set. */
+/** Watches the node's pushes, based on the last usable node.conf; undefined if `pushgateway.url` is not set. */
 export function watchNodePushes(
   { pushgateway }: SidecarSettings,
   document: () => ConfigDocument | undefined,
@@ -31,8 +31,8 @@ export function watchNodePushes(
 }
 
 /**
- * Builds the push identity of a node of a version; "unknown" if it can't be determined, undefined if it pushes nothing. A node of unknown
- * version pushes under either naming that node.conf has. Pure.
+ * Builds the push identity for a node of a given version; "unknown" if it can't be determined, undefined if the node pushes nothing. A node
+ * whose version is unknown pushes under whichever naming node.conf has. Pure.
  */
 export function buildPushIdentity(
   document: ConfigDocument | undefined,

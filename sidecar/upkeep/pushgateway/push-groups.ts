@@ -4,7 +4,10 @@ import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Pushgateway group: its labels, of which job and instance identify it, and its last successful and failed push (seconds since 1970; absent: never). */
+/**
+ * A Pushgateway group: its labels, of which job and instance identify it, and the times of its last successful and failed push (seconds
+ * since 1970; absent if there was none).
+ */
 export type PushGroup = Readonly<{
   job: string;
   instance: string;
@@ -14,13 +17,13 @@ export type PushGroup = Readonly<{
   failureTimeSeconds?: number;
 }>;
 
-/** Groups of a Pushgateway, or why they couldn't be read. */
+/** The groups on a Pushgateway, or the reason why they couldn't be read. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
-/** Address of the Pushgateway, and the limits of a query. */
+/** Address of the Pushgateway, and the limits for a query. */
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
-/** Reads `push_time_seconds` and `push_failure_time_seconds` of every group. */
+/** Reads every group's `push_time_seconds` and `push_failure_time_seconds`. */
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,

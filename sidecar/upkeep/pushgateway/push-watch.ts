@@ -24,9 +24,9 @@ export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
 
-/** Watch of the node's metrics. */
+/** Watches the node's metrics. */
 export type PushWatch = Readonly<{
-  /** Reads the node's last push now (seconds since 1970). */
+  /** Queries the time of the node's last push (seconds since 1970). */
   lastPush: (signal: AbortSignal) => Promise<PushCheck>;
   done: Promise<void>;
 }>;
@@ -34,8 +34,8 @@ export type PushWatch = Readonly<{
 const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
 /**
- * Polls the Pushgateway: a fresh group of the node is the only evidence that metrics arrive, because a node with keys of another version
- * reports nothing (specification, "Errors").
+ * Polls the Pushgateway. A fresh group for the node is the only evidence that metrics arrive, because a node whose keys are from another
+ * version reports nothing (specification, "Errors").
  */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies): PushWatch {
   const { identity, board, log } = dependencies;
@@ -87,7 +87,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   return { lastPush: look, done };
 }
 
-/** Assumed interval until the node's own is known. */
+/** Interval that is assumed until the node's own is known. */
 const unknownIntervalSeconds = 10;
 
 /** Frequent enough to distinguish two pushes within an interval. */

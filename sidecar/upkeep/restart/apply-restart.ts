@@ -23,7 +23,7 @@ export type RestartRequest = Readonly<{
   version: NodeVersion | undefined;
   desired: HeldState;
   authority: Authority;
-  /** Whether node_cli is enabling pruning: it talks to the running node, and a restart would cut it off. */
+  /** Whether node_cli is enabling pruning: it communicates with the running node, and a restart would interrupt it. */
   isPruning: () => boolean;
 }>;
 
@@ -39,7 +39,7 @@ export type ApplyRestartDependencies = BeginRestartDependencies &
     rate: CorrectionRate;
   }>;
 
-/** Starts a restart if one is due and allowed; otherwise records why not. The restart runs in parallel to later iterations. */
+/** Starts a restart if one is due and allowed; otherwise records the reason. The restart runs in parallel with later iterations. */
 export async function applyRestart(
   request: RestartRequest,
   seen: ApplyRestartSeen,
@@ -61,7 +61,7 @@ export async function applyRestart(
       due,
       authority,
       held: state.hold.get() !== undefined,
-      // Between two versions only the upgrade starts the node.
+      // Between two versions, only the upgrade may start the node.
       running: restarts.now().running !== undefined || isBetweenVersions(state),
       stage: restarts.now().stage,
       startingUntilMs: process.now().startingUntilMs,
@@ -113,9 +113,9 @@ function buildEditOptions(
 }
 
 /**
- * Finds until when node.conf counts as contested because another program keeps writing it; undefined if none does. A program that keeps
- * writing the same drift counts too, if the node most likely runs with the corrected content, as before the drift: a restart for each
- * correction would be a restart storm, however slow.
+ * Determines until when node.conf counts as contested because another program keeps writing it; undefined if no program does. A program
+ * that keeps writing the same drift also counts, if the node most likely still runs with the corrected content, as it did before the drift.
+ * Restarting the node for each correction would be a restart storm, however slow.
  */
 function findContest(
   { reading, version }: RestartRequest,

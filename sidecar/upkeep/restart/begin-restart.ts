@@ -32,7 +32,7 @@ export type BeginRestartDependencies = Pick<
 /** Observations that a restart records for the iterations. */
 export type RestartSeen = Readonly<{ restarts: ObservedRestarts; process: ObservedProcess }>;
 
-/** Starts a restart that ends with a verification or a rollback. */
+/** Starts a restart, which ends with either a verification or a rollback. */
 export function startRestart(
   due: DueRestart,
   { desired, driver }: Readonly<{ desired: HeldState; driver: NodeDriver }>,
@@ -77,8 +77,8 @@ export function startRestart(
       wake();
     });
   restarts.note({ running });
-  // A stop in the middle would leave the node down; the wait for its exit, the stop command and the start command have their own time
-  // limits.
+  // A shutdown in the middle would leave the node down. The wait for the node's exit, the stop command and the start command each have
+  // their own time limit.
   finishes({ what: "the restart of the node", done: running, withinMs: 3 * timeoutMs });
   // node_cli's last response is outdated after a restart, and the next periodic check may be far off.
   running
@@ -88,14 +88,14 @@ export function startRestart(
     );
 }
 
-/** Sets a pause after an unexpected error: retried at once, the restart would use up the budget and fail the same way. */
+/** Sets a pause after an unexpected error: if the restart were retried at once, it would use up the budget and fail in the same way. */
 function holdAfterError(
   error: Error,
   { desired, firstReason, signal }: Pick<RestartIncident, "desired" | "firstReason" | "signal">,
   { state, events, clock, log }: Pick<BeginRestartDependencies, "state" | "events" | "clock" | "log">,
 ): void {
   log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
-  // The next sidecar continues where this one stops.
+  // The next sidecar continues where this one stopped.
   if (signal.aborted) return;
   const message = `A restart of the node was broken off: ${error.message} The sidecar's log says where (restart-failed). See by hand whether the node runs.`;
   state.atomically(() => {
@@ -105,7 +105,7 @@ function holdAfterError(
   });
 }
 
-/** Retains the node.conf that a restart was verified with. */
+/** Retains the node.conf with which a restart was verified. */
 async function rememberProved(
   bytes: Uint8Array,
   restarts: ObservedRestarts,

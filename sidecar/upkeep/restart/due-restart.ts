@@ -9,9 +9,9 @@ import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
 
-/** Limits for a restart due to the node's health. */
+/** Limits for a restart that is due because of the node's health. */
 export type DueRestartOptions = Readonly<{
-  /** Whether a restart is in progress: then none is due. */
+  /** Whether a restart is in progress, in which case none is due. */
   isRestarting: boolean;
   /** `lag.restart` and `lag.restartAfterMs`. */
   unhealthy: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
@@ -27,7 +27,10 @@ export type DueRestartDependencies = HealthDependencies &
     events: EventLog;
   }>;
 
-/** Finds why a restart is due: to finish an interrupted restart, to retry a failed one, on the operator's request, for the node's health, or for node.conf. */
+/**
+ * Determines why a restart is due: to finish an interrupted restart, to retry a failed one, at the operator's request, because of the
+ * node's health, or because of node.conf.
+ */
 export async function findDueRestart(
   planned: Plan,
   process: ObservedProcess,
@@ -41,13 +44,14 @@ export async function findDueRestart(
     const { phase, isFinishing } = interrupted;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
     const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
-    // The budget was charged when it started. A sidecar that is killed at each attempt gets no free attempts.
+    // The budget was charged when the restart started. Only the first attempt to finish it is free, so that a sidecar that is killed at
+    // each attempt gets no further free attempts.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
   const retry = isRestarting ? undefined : findRetry(dependencies);
   if (retry !== undefined) {
     const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
-    // An operator's request is no storm for the budget to stop. An alternating version would be one.
+    // A retry at the operator's request is not a storm that the budget should stop; retries caused by an alternating version would be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
@@ -64,7 +68,7 @@ export async function findDueRestart(
   return { cause: "configuration", reason: restart.reason, urgent: false };
 }
 
-/** Finds the failed restart to retry; drops it if the node was started externally meanwhile. */
+/** Finds the failed restart to retry; drops it if the node has since been started externally. */
 function findRetry({
   state,
   events,
@@ -81,8 +85,8 @@ function findRetry({
 }
 
 /**
- * Marks a restart that an earlier sidecar requested and that has happened since, so that only its verification is missing. A sidecar in the
- * pod that it deletes always exits before it can see that: without the mark, it would request the restart forever.
+ * Marks a restart that an earlier sidecar requested and that has since happened, so that only its verification is missing. A sidecar that
+ * deletes its own pod always exits before it can see the restart; without the mark, it would request the restart forever.
  */
 export async function recognizeMade({
   state,

@@ -2,29 +2,29 @@ import type { Clock } from "#daemon/clock.ts";
 import type { BlockRhythm } from "#health/block-pace.ts";
 import type { NodeHealth } from "#health/node-health.ts";
 
-/** Time for which a node must respond without a failure when no new block can verify its recovery. */
+/** Time for which a node must respond without a failure if no new block can show that it has recovered. */
 const answersForMs = 1_000;
 
-/** Evidence from the heights before, during and after a restart. */
+/** Evidence from the node's heights before, during and after a restart. */
 export type HeightProgress = Readonly<{
   /** Records that the restart command has exited. */
   restarted: () => void;
   isRestarted: () => boolean;
   see: (health: NodeHealth) => void;
   advanced: () => boolean;
-  /** Returns the time of the node's first response after the restart (monotonic); undefined before it. */
+  /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
   answeredAtMs: () => number | undefined;
-  /** Whether the node responds with the head at which the chain was already idle before it was watched for long. */
+  /** Whether the node responds with the same head at which the chain was already idle, before it had been watched for long. */
   restsAsBefore: () => boolean;
   /** Whether the last check since the restart got a response. */
   isAnswering: () => boolean;
   /** Whether any check, starting with the one before the restart, got no response. */
   wasDown: () => boolean;
-  /** Describes the node's progress, for a message that continues with the time limit. */
+  /** Describes the node's progress, for a message to which the time limit is appended. */
   describe: () => string;
 }>;
 
-/** Creates empty evidence; every check is passed to `see`. */
+/** Creates empty evidence; every check must be passed to `see`. */
 export function createHeightProgress(clock: Clock): HeightProgress {
   let advanced = false;
   let commandDone = false;
@@ -54,7 +54,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
         answersSinceMs = undefined;
         if (!wasDown) {
           baseline = last;
-          // The responses until now came from the old process.
+          // The responses so far came from the old process.
           firstAnswerMs = undefined;
         }
         wasDown = true;
@@ -85,7 +85,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
   };
 }
 
-/** Whether the chain has no new block for the node to report, by the references or, without any, by the block rate before the restart. */
+/** Whether the chain has no new block that the node could report, according to the references or, without references, to the block rate before the restart. */
 function isAtRestSince(
   { reference }: NodeHealth,
   {

@@ -15,8 +15,8 @@ export type HoldDependencies = Readonly<{
 }>;
 
 /**
- * Lifts a pause if the desired state or the node's version has changed since it was set, and records whether one is active. A currently
- * unknown version, e.g. while the node is down, doesn't count as changed.
+ * Lifts a pause if the desired state or the node's version has changed since the pause was set, and records whether a pause is active. A
+ * version that is currently unknown, e.g. because the node is down, doesn't count as changed.
  */
 export function liftHoldIfChanged(
   { hash, release }: HeldState,
@@ -35,8 +35,8 @@ export function liftHoldIfChanged(
 }
 
 /**
- * Lifts the active pause. Retries the restart that led to it if the node hasn't recovered since: otherwise a node that is down would stay
- * down. Describes what happens next, for the operator who requested it.
+ * Lifts the active pause. If the node hasn't recovered since, retries the restart that led to the pause; without the retry, a node that is
+ * down would stay down. Describes what happens next, for the operator who lifted the pause.
  */
 export function endHold(
   { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
@@ -50,7 +50,7 @@ export function endHold(
     stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, { retries, byPerson });
   state.atomically(() => {
     state.hold.set(undefined);
-    // The upgrade continues by itself: a parallel restart would start the node between two versions.
+    // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
       state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, byPerson }, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked: byPerson });
@@ -85,8 +85,8 @@ function describeNextOfStranded(
 }
 
 /**
- * Whether the node has recovered, by itself or manually: it responds, with more blocks than when it failed. A node that didn't respond then
- * and responds now has recovered without a new block too, if the chain is idle.
+ * Whether the node has recovered, on its own or through manual repair: it responds, with more blocks than when it failed. If the chain is
+ * idle, a node that didn't respond then and responds now has recovered even without a new block.
  */
 export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
   const { height, failure } = health;

@@ -9,28 +9,28 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { NodeLocation } from "../config/node-place.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** Margin for the start of a process, which is known only to some 20 ms, and after which the process takes a moment to read its configuration. */
+/** Margin for a process's start time, which is accurate only to about 20 ms. After it starts, the process also takes a moment to read its configuration. */
 const precisionMs = 100;
 
-/** Sources of the node's start time. */
+/** Sources from which the node's start time is determined. */
 export type NodeStartedDependencies = Readonly<{
   health: Readonly<{ current: () => NodeHealth }>;
   driver: NodeDriver | undefined;
   place: Pick<NodeLocation, "layout">;
-  /** Listening address of the node, and its max time to respond after a start. */
+  /** Listening address of the node, and the max time until it responds after a start. */
   node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
   clock: Clock;
-  /** Both clocks at the start of the upkeep. */
+  /** Both clocks when the upkeep started. */
   clockThen: ClockThen;
   signal: AbortSignal;
 }>;
 
 /**
- * Determines whether the running node started after node.conf got its content: because its port was seen closed since; by its driver
- * (docker, kubernetes); or by the process that listens on the node's port and runs in its bin directory. Events that the sidecar observed
- * are compared by the monotonic clock, earlier ones by file and process times, unless the wall clock was set meanwhile. The node started
- * before only if the file changed later after its start than the node's max response time: whatever starts a node, such as a container's
- * entry point, may write node.conf right before the node reads it.
+ * Determines whether the running node started after node.conf got its content. There are three sources: the node's port was seen closed
+ * since then; the driver's report (docker, kubernetes); or the process that listens on the node's port and runs in its bin directory.
+ * Events that the sidecar observed are compared by the monotonic clock. Earlier events are compared by file and process times, unless the
+ * wall clock was set in the meantime. `before` requires that the file changed more than the node's max response time after the node's
+ * start: whatever starts a node, such as a container's entry point, may write node.conf right before the node reads it.
  *
  * @param fileChangedAtMs time of the file's last change (wall clock); a replaced directory may contain a file older than the one that it
  * replaces.
@@ -48,9 +48,9 @@ export async function hasNodeStarted(
   const judge = (startedAtMs: number): NodeStarted => {
     if (!hasHeld(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
-    // The clock was set back since, or the file server's clock differs.
+    // The clock has since been set back, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
-    // By the file's own time only: after a failed check, e.g. while its file system hung, the content isn't necessarily new.
+    // Only the file's own time is used: after a failed check, e.g. while the file system hung, the content isn't necessarily new.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
   const start = await readNodeStart(process, dependencies);
@@ -61,7 +61,10 @@ export async function hasNodeStarted(
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
 
-/** Reads the start time of the process that listens on the node's port on this machine and runs in its bin directory; undefined if none is visible. */
+/**
+ * Reads the start time of the process that listens on the node's port on this machine and runs in the node's bin directory; undefined if no
+ * such process is visible.
+ */
 async function readOwnListenerStart({
   node,
   place,
@@ -73,8 +76,8 @@ async function readOwnListenerStart({
 }
 
 /**
- * Whether the running node started early enough before a time (wall clock) to have read its configuration by then: by its driver's report,
- * or by its process on this machine.
+ * Whether the running node started long enough before a given time (wall clock) to have read its configuration by then, according to its
+ * driver or to its process on this machine.
  */
 export async function hasRunSinceBefore(
   untilMs: number,
@@ -89,10 +92,10 @@ export async function hasRunSinceBefore(
   return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }
 
-/** Time limit for a driver to report the node's start; a restart may take longer, a check may not. */
+/** Time limit within which a driver must report the node's start; a restart may take longer, but a check may not. */
 const answerWithinMs = 3_000;
 
-/** Reads the start of the node's process from its driver, queried once per iteration for all steps. */
+/** Reads the start time of the node's process from its driver. The driver is queried once per iteration for all steps. */
 export function readNodeStart(
   process: ObservedProcess,
   { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,

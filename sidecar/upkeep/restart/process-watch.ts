@@ -1,30 +1,30 @@
 import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** Result of a check of the node's process; `ended`: it was seen before this watch started, and has exited. */
+/** Result of a check of the node's process. `ended`: the process was seen before this watch started, and has exited. */
 export type ProcessCheck = NodeStart | "running" | "ended";
 
 /** Checks the process that a restart started. */
 export type CheckedProcess = (signal: AbortSignal) => Promise<ProcessCheck>;
 
 type ProcessWatchOptions = Readonly<{
-  /** Whether the process is known to have run at first: if it isn't visible, it has exited. */
+  /** Whether the process is known to have been running at first; in that case, if it isn't visible now, it has exited. */
   hasRun: boolean;
   signal: AbortSignal;
 }>;
 
-/** Watch of a newly started process. Disposing of it stops the polling. */
+/** Watches a newly started process. Disposing of the watch stops the polling. */
 type ProcessWatch = AsyncDisposable &
   Readonly<{
-    /** Whether the process that ran after the restart is known to have exited, even if another one has run since. */
+    /** Whether the process that ran after the restart is known to have exited, even if another process has run since. */
     hasEnded: () => boolean;
   }>;
 
 const lookIntervalMs = 500;
 
 /**
- * Polls the start of the node's process: a process has exited if it was seen and is then missing or replaced. If the driver doesn't know,
- * or sees none yet (a pod waiting for its machine), nothing is known.
+ * Polls the start time of the node's process. A process has exited if it was seen and is later missing or replaced. If the driver doesn't
+ * know the process, or sees none yet (a pod waiting for its machine), nothing is known.
  */
 export function watchProcess(
   lookAt: CheckedProcess | undefined,
@@ -40,7 +40,7 @@ export function watchProcess(
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
-    // Starts within this precision count as the same one.
+    // Start times that differ by no more than this precision count as the same start.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
   const lookUntilEnded = async (look: CheckedProcess) => {
@@ -53,7 +53,7 @@ export function watchProcess(
     }
   };
   const done = lookAt === undefined ? Promise.resolve() : lookUntilEnded(lookAt);
-  // An error is thrown to the owner on disposal; until then it must not be an unhandled rejection.
+  // An error is thrown to the owner on disposal; until then, it must not become an unhandled rejection.
   done.catch(() => undefined);
   return {
     hasEnded: () => hasEnded,
@@ -65,9 +65,9 @@ export function watchProcess(
 }
 
 /**
- * Prepares, before a restart, the check of the process that it starts: by its start time, if the driver knows it; by its supervisor's
- * report; or by the processes that appear with the restart. A shell already open in the node's directory isn't the node. Returns undefined
- * if the driver sees nothing.
+ * Prepares, before a restart, the check of the process that the restart starts. The process is identified by its start time, if the driver
+ * knows it; by its supervisor's report; or as one of the processes that appear with the restart. A shell that is already open in the node's
+ * directory isn't the node. Returns undefined if the driver sees nothing.
  */
 export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedProcess | undefined> {
   const { startedAt, runs, processes } = driver;
@@ -82,8 +82,8 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedPr
 }
 
 /**
- * Checks the process of a restart made by an earlier sidecar, which recorded these other processes. Undefined if it recorded none, or the
- * driver sees no processes.
+ * Checks the process of a restart made by an earlier sidecar, which recorded these processes as not belonging to it. Undefined if that
+ * sidecar recorded none, or if the driver sees no processes.
  */
 export function lookBesides(
   bystanders: readonly number[] | undefined,
@@ -101,7 +101,7 @@ function createNewProcessLook(
   return async () => {
     const now = await processes();
     const appeared = now.some((pid) => !before.includes(pid));
-    // If the old process was seen to disappear, or a new one to appear, then seeing none now means that it has exited.
+    // If the old process was seen to disappear, or a new one to appear, then seeing none now means that the process has exited.
     areVisible ||= appeared || before.some((pid) => !now.includes(pid));
     if (appeared) return "running";
     return areVisible ? "not-running" : "unknown";

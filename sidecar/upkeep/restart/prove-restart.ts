@@ -14,19 +14,19 @@ import {
   type VerificationOptions,
 } from "./restart-verification.ts";
 
-/** Deadlines of a restart's verification, and its node.conf. */
+/** Deadlines for verifying a restart, and its node.conf. */
 export type ProvedRestart = VerificationOptions & Readonly<{ configPath: string; configLimitBytes: number }>;
 
 export type ProveRestartDependencies = VerificationDependencies &
   Readonly<{
-    /** Limits calls to node.conf's file system. */
+    /** Limits calls to the file system that holds node.conf. */
     fileDeadline: FileDeadline;
-    /** Records each start and its outcome: several failed starts may be evidence about the data. */
+    /** Records each start and its outcome: several failed starts may be evidence against the data. */
     starts: StartRecorder;
     log: Logger;
   }>;
 
-/** Reads the node.conf that the node is or was started with. */
+/** Reads the node.conf with which the node is or was started. */
 export function readConfig(
   { configPath, configLimitBytes }: Pick<ProvedRestart, "configPath" | "configLimitBytes">,
   { fileDeadline }: Pick<ProveRestartDependencies, "fileDeadline">,
@@ -45,7 +45,7 @@ export async function proveRestart(
   const verified = await restartOrSay(restart, incident, dependencies);
   const after = await readConfig(incident, dependencies);
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
-  // The process of a start made by an earlier sidecar wasn't watched.
+  // If an earlier sidecar started the node, the process was not watched.
   const isUnseen = incident.isMade && !verified.ok && verified.end === undefined;
   if (!incident.signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
@@ -61,7 +61,7 @@ async function restartOrSay(
     return await restartAndVerify(restart, incident, dependencies);
   } catch (error) {
     const { message } = error as Error;
-    // Whatever the error, the node was told to stop: rolled back like any failed start.
+    // Whatever the error, the node was told to stop, so the restart is rolled back like any failed start.
     if (!(error instanceof DriverError)) {
       dependencies.log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
       return { ok: false, message };
@@ -71,23 +71,23 @@ async function restartOrSay(
   }
 }
 
-/** First status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
+/** First exit status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
 const ownStatusesEnd = 126;
 
-/** Judges a failed start command by its exit status: one of its own means that it waited for the node, which didn't start. */
+/** Judges a failed start command by its exit status. A status of the command's own means that it waited for the node and the node didn't start. */
 function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd | undefined {
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
 
 /**
- * Restarts the node. If an operator starts it at the very moment of the stop, the start command fails; the operator's process has read the
- * same file, so it is verified as if the command had started it.
+ * Restarts the node. If an operator starts the node at the very moment of the stop, the start command fails. The operator's process has
+ * read the same file, so it is verified as if the command had started it.
  */
 export async function restartNode(
   { healthyWithinMs, signal: stopping }: Pick<ProvedRestart, "healthyWithinMs" | "signal">,
   dependencies: Pick<VerificationDependencies, "clock" | "look"> & Readonly<{ driver: NodeDriver; events: EventLog }>,
 ): Promise<RestartReport> {
-  // The command isn't killed when the sidecar stops: a stopped node would stay down. It has its own time limit.
+  // The command isn't killed when the sidecar stops, because a stopped node would stay down. The command has its own time limit.
   const neverAborts = new AbortController().signal;
   try {
     return await dependencies.driver.restart(neverAborts, stopping);

@@ -8,7 +8,7 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** Whether node.conf again means what the node had read before an external change. */
+/** Whether node.conf again has the meaning that the node had read before an external change. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
   { previousMeaning }: Pick<ConfigObservation, "previousMeaning">,
@@ -33,8 +33,9 @@ export type ConfigReadDependencies = NodeStartedDependencies &
   }>;
 
 /**
- * Whether the node has read, or will read, the current node.conf, so that a restart would be pointless: as far as is known, it started
- * after node.conf last changed, isn't running yet, or has been running since before a drift that was corrected.
+ * Whether the node has read, or will read, the current node.conf, so that a restart would be pointless. As far as is known, one of these is
+ * true: the node started after node.conf last changed, it isn't running yet, or it has been running since before a drift that was
+ * corrected.
  */
 export async function hasReadAlready(
   reading: ConfigReading,

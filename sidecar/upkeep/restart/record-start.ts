@@ -5,14 +5,14 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { Verification } from "./restart-verification.ts";
 
 export type StartRecorder = Readonly<{
-  /** Records a start; returns a function to call with its outcome, and with the hash of its node.conf. */
+  /** Records a start; returns a function to be called with its outcome and the hash of its node.conf. */
   begin: () => Promise<(verified: Verification, configHash: string | undefined) => Promise<void>>;
 }>;
 
 export type StartRecorderDependencies = Readonly<{
   state: Pick<UpkeepState, "dataEvidence">;
   clock: Pick<Clock, "wallMs">;
-  /** File in which Linux counts the processes killed for lack of memory. */
+  /** File in which Linux counts the processes that were killed because memory ran out. */
   memoryPath?: string;
 }>;
 
@@ -46,21 +46,21 @@ export function createStartRecorder({
   };
 }
 
-/** Messages of systems, shells and programs that couldn't run another program (execve(2); POSIX, "Exit Status for Commands"). */
+/** Messages from systems, shells and programs that couldn't run another program (execve(2); POSIX, "Exit Status for Commands"). */
 const notRun =
   /fork\/exec |exec format error|command not found|: not found|executable file not found|cannot execute|status 12[67]\b/i;
 
-/** Whether a failed start reports that it couldn't run a program: that is no evidence about the data, whatever its exit status. */
+/** Whether a failed start reports that it couldn't run a program. Such a start is not evidence about the data, whatever its exit status. */
 function hasRunNothing(message: string): boolean {
   return notRun.test(message);
 }
 
-/** Forgets the failed starts of a node that is healthy again. Pure. */
+/** Forgets the failed starts of a node that has recovered. Pure. */
 export function forgetStarts(known: DataEvidence): DataEvidence {
   return { ...known, failedStarts: [] };
 }
 
-/** Counts the processes that Linux has killed for lack of memory since boot (`oom_kill` of proc_vmstat(5)); 0 if it doesn't count them. */
+/** Counts the processes that Linux has killed since boot because memory ran out (`oom_kill` in proc_vmstat(5)); 0 if Linux doesn't count them. */
 async function countMemoryKills(path: string): Promise<number> {
   const text = await readFile(path, "utf8").catch(() => "");
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);

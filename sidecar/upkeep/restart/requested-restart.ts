@@ -4,10 +4,10 @@ import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { DueRestart } from "./restart-decision.ts";
 
-/** Lifetime of an operator's request: a restart much later would surprise an operator who has repaired the node meanwhile. */
+/** Lifetime of an operator's request: a restart much later would surprise an operator who has since repaired the node. */
 const countsForMs = 600_000;
 
-/** Results of a request: `asked` if the node will be restarted, otherwise why not. */
+/** Results of a request: `asked` if the node will be restarted, otherwise the reason why it won't. */
 export const restartRequestResults = ["asked", "busy", "paused", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
@@ -17,7 +17,7 @@ export type RequestRestartDependencies = Readonly<{
   clock: Pick<Clock, "wallMs">;
 }>;
 
-/** Records an operator's restart request; rejects it if a restart is impossible now. */
+/** Records an operator's restart request; rejects the request if a restart is impossible now. */
 export function requestRestart(
   {
     authority,
@@ -36,7 +36,7 @@ export function requestRestart(
   return "asked";
 }
 
-/** Finds the operator's restart request until it expires. It isn't charged to the budget: an operator causes no restart storm. */
+/** Finds the operator's restart request until it expires. The restart isn't charged to the budget, because an operator causes no restart storm. */
 export function findRequestedRestart({
   state,
   clock,

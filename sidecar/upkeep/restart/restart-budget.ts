@@ -2,23 +2,23 @@ import type { BootTime, Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { StateStore } from "../state/state-store.ts";
 
-/** Limit of restarts per hour. */
+/** Limits the number of restarts per hour. */
 export type RestartBudget = Readonly<{
-  /** Counts the restarts in the last hour. */
+  /** Returns the number of restarts in the last hour. */
   used: () => number;
-  /** Whether one more is allowed; an ordinary restart reserves one for its rollback, if the budget has more than one. */
+  /** Whether one more restart is allowed. An ordinary restart leaves one for its rollback, if the budget has more than one. */
   allows: (purpose: RestartPurpose) => boolean;
-  /** Returns when one more will be allowed (monotonic); undefined if it is allowed now, or never will be. */
+  /** Returns the time at which one more restart will be allowed (monotonic); undefined if one is allowed now or never will be. */
   allowsAtMs: (purpose: RestartPurpose) => number | undefined;
-  /** Returns the start and end of this process's last restart (monotonic; the end is undefined while in progress). */
+  /** Returns the start and end of this process's last restart (monotonic; the end is undefined while the restart is in progress). */
   last: () => LastRestart | undefined;
-  /** Records that the last one has ended, regardless of its outcome. */
+  /** Records that the last restart has ended, regardless of its outcome. */
   end: () => void;
-  /** Counts a restart. It is on disk on return, if the state is writable: so it is called before the restart. */
+  /** Counts a restart. Call this before the restart: the count is on disk when the call returns, if the state is writable. */
   record: (reason: string) => void;
 }>;
 
-/** Start and end of a restart (monotonic). */
+/** Start and end time of a restart (monotonic). */
 export type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
 
 type RestartPurpose = "ordinary" | "roll-back";
@@ -26,9 +26,9 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Creates a budget that counts restarts in a sliding hour. Wall clock jumps neither forgive nor prolong them: this process's restarts age
- * by the monotonic clock, an earlier process's by the time since boot. Only those from before boot age by the wall clock, for lack of
- * anything better; one in the future counts as now.
+ * Creates a budget that counts restarts in a sliding hour. Wall clock jumps neither remove restarts early nor keep them longer: this
+ * process's restarts age by the monotonic clock, an earlier process's by the time since boot. Only restarts from before boot age by the
+ * wall clock, because nothing better is available; a restart in the future counts as now.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
@@ -73,7 +73,7 @@ export function createRestartBudget(
     record: (reason) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
-      // As in the table, retains at most the budget's number of restarts: the newest.
+      // As in the table, retains at most as many restarts as the budget allows, the newest ones.
       number = (number + 1) % Math.max(1, perHour);
       store.write(`restart ${number}`, {
         run: () => {

@@ -6,7 +6,7 @@ import type { RestartObservation, RollBackFinding } from "./restart-observation.
 /** Settings and commands used in the messages. */
 export type RestartText = Readonly<{ command: CommandText; /** `restart.driver`. */ driver: string }>;
 
-/** Derives the conditions of restarts: whether one is due, a pause is active, and a node.conf is retained for a rollback. Pure. */
+/** Derives the conditions about restarts: whether one is due, whether a pause is active, and whether a node.conf is retained for a rollback. Pure. */
 export function deriveRestartConditions(
   { settled, hold, rollBack }: RestartObservation,
   words: RestartText,

@@ -9,21 +9,21 @@ export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its verification is missing. */
   cause: (typeof restartCauses)[number];
   reason: string;
-  /** Reason of the first attempt, if this is a retry. */
+  /** Reason for the first attempt, if this is a retry. */
   firstReason?: string;
   /** Urgent restarts don't wait for a maintenance window. */
   urgent: boolean;
-  /** Whether the budget was already charged for it, or doesn't limit it. */
+  /** Whether the budget has already been charged for this restart, or doesn't limit it. */
   isCharged?: boolean;
 }>;
 
-/** Input of `decideRestart`, which queries nothing itself. */
+/** Input for `decideRestart`, which queries nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;
   held: boolean;
   running: boolean;
-  /** Stage of a running restart: what it waits for, and its deadline. */
+  /** Stage of a running restart: what the restart is waiting for, and the deadline. */
   stage?: string | undefined;
   /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
@@ -32,21 +32,21 @@ export type RestartSituation = Readonly<{
   driverProblem?: string | undefined;
   /** Whether no node can start with the current node.conf. */
   isUnusable: boolean;
-  /** Whether a restart would be persisted, so that it counts against the budget and is finished after a crash. */
+  /** Whether a restart would be persisted, so that it is charged to the budget and is finished after a crash. */
   isKept: boolean;
   /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
   /**
-   * Contest with another writer that keeps changing node.conf: time until which it counts (wall clock; undefined: the writer is the node's
-   * own start), and the command that ends it sooner.
+   * Contest with another writer that keeps changing node.conf: the time until which it counts (wall clock; undefined if the writer is the
+   * node's own start script), and the command that ends it sooner.
    */
   contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
 }>;
 
-/** Whether to restart now; `wakeInMs`: when to try again. */
+/** Whether to restart now; `wakeInMs`: time after which to try again. */
 export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;
@@ -99,7 +99,7 @@ export function decideRestart(
       `${why}; it waits until the sidecar can keep its state (StateWritable says why it can't).`,
     );
   }
-  // A pause blocks a new restart, but not the completion of one that left the node down.
+  // A pause blocks a new restart, but not the completion of a restart that left the node down.
   if (situation.held && due.cause !== "interrupted")
     return wait("Paused", `${why}; a hold is in force (NotPaused says how it ends).`);
   if (situation.isUnusable) {
@@ -117,7 +117,7 @@ export function decideRestart(
   }
   if (!due.urgent && !window.isOpen(wallMs)) {
     const opensAtMs = window.opensAtMs(wallMs);
-    // A cron expression with a year may have had its last window.
+    // A cron expression that contains a year may have no windows left.
     const when = Number.isFinite(opensAtMs) ? `at ${new Date(opensAtMs).toISOString()}` : "but none will come any more";
     return wait(
       "WaitingForWindow",

@@ -19,9 +19,9 @@ import type { WriterLock } from "../config/writer-lock.ts";
 /** Restart, from its command to its verification. */
 export type RestartIncident = Readonly<{
   reason: string;
-  /** Reason of the first attempt, if this is a retry. */
+  /** Reason for the first attempt, if this is a retry. */
   firstReason: string;
-  /** Whether an earlier sidecar performed the restart, leaving only its verification. */
+  /** Whether an earlier sidecar made the restart, so that only its verification is left. */
   isMade: boolean;
   /** Whether an earlier sidecar started it and may have left the node down. */
   isFinishing: boolean;
@@ -47,29 +47,29 @@ export type RestartIncidentDependencies = ProveRestartDependencies &
     clock: Clock;
     command: CommandText;
     log: Logger;
-    /** Retains the node.conf that the node verifiably started with. */
+    /** Retains the node.conf with which the node was verified to start. */
     rememberHealthy: (bytes: Uint8Array) => Promise<void>;
   }>;
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-/** Outcome of an attempt; `startedWith` is absent if node.conf changed during the restart, so that it is unknown. */
+/** Outcome of an attempt. `startedWith` is absent if node.conf changed during the restart, because it is then unknown which content the node read. */
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and verifies its recovery; returns the failure otherwise. Every step is on disk before it is taken, so that a sidecar
- * killed at any point continues where it was. If another writer leaves node.conf half written meanwhile, it is restored, and the node
- * started with it.
+ * Restarts the node and verifies its recovery; returns the failure if it doesn't recover. Every step is recorded on disk before it is
+ * taken, so that a sidecar killed at any point continues where it left off. If another writer leaves node.conf half written in the
+ * meantime, node.conf is restored, and the node is started with it.
  */
 export async function runRestart(
   incident: RestartIncident,
   dependencies: RestartIncidentDependencies,
 ): Promise<Readonly<{ failure?: string }>> {
   const { state, events } = dependencies;
-  // The disk may have filled up just now: a restart that can't be persisted isn't started.
+  // The disk may just have filled up: a restart that can't be persisted isn't started.
   if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
   const before = await readConfig(incident, dependencies);
-  // It changed since the iteration that found the restart due: the next iteration judges it.
+  // The file has changed since the iteration that found the restart due; the next iteration judges it.
   if (!incident.isMade && !before.ok && mayNotStart(before.problem.reason)) return {};
   let tried = incident.isMade
     ? await proveMade(incident, before, dependencies)
@@ -109,8 +109,8 @@ function mayNotStart(reason: ConfigProblemReason): boolean {
 }
 
 /**
- * Restores the node.conf that the node was to be started with, if another writer has made it unusable since, e.g. because it was killed
- * while writing. Returns whether it was restored.
+ * Restores the node.conf with which the node was to be started, if another writer has since made it unusable, e.g. because that writer was
+ * killed while writing. Returns whether node.conf was restored.
  */
 async function putBack(
   incident: RestartIncident,
@@ -168,7 +168,7 @@ export async function attemptRestart(
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
       notePhase({ phase: "verifying", ...seen }, incident, dependencies);
-      // The node may have read an intermediate content that was corrected since.
+      // The node may have read intermediate content that has since been corrected.
       if (state.nodeHas.get() === "unknown") startedWith = undefined;
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });

@@ -3,10 +3,10 @@ import type { HealthyProof } from "../state/upkeep-state.ts";
 import type { NodeStarted, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
-/** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried then. */
+/** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried at that time. */
 export type StoredConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
 
-/** Whether there is a node.conf to roll back to; if `nothing`, `because` has the reason. */
+/** Whether there is a node.conf to roll back to; for `nothing`, `because` contains the reason. */
 export type RollBackFinding = Readonly<
   | { kind: "noRestarts" }
   | { kind: "notKept" | "advanced" | "assumed"; directory: string }
@@ -15,12 +15,12 @@ export type RollBackFinding = Readonly<
 
 /** Last observed state of the node's restarts. */
 export type RestartObservation = Readonly<{
-  /** Restart in progress; `stage`: what it waits for, and its deadline. */
+  /** Restart in progress. `stage`: what the restart is waiting for, and the deadline. */
   running: Promise<void> | undefined;
   stage: string | undefined;
-  /** Last decision, or why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
+  /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
   settled: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
-  /** Active pause at the last check. */
+  /** Pause that was active at the last check. */
   hold: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
   kept: StoredConfig | undefined;
@@ -47,7 +47,7 @@ export function observeRestarts(onChange?: () => void): ObservedRestarts {
   );
 }
 
-/** Query whether the node started with a content, and its result. */
+/** A query about whether the node started with a content, and the result. */
 export type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
@@ -57,35 +57,38 @@ export type RequestedStart = Readonly<{
   began?: NodeStarted;
 }>;
 
-/** Node RPC without a response. */
+/** The node's RPC does not respond. */
 export type Silence = Readonly<{
-  /** Start of the unresponsiveness (`HealthWatch.ranMs`). */
+  /** Time at which the RPC stopped responding (`HealthWatch.ranMs`). */
   sinceMs: number;
-  /** Whether its port was seen closed since: the process running now isn't the one that responded. */
+  /** Whether the node's port has been seen closed since then, which means that the current process isn't the one that responded before. */
   portWasClosed: boolean;
 }>;
 
-/** Unhealthy node. */
+/** The node is unhealthy. */
 export type Unwell = Readonly<{
-  /** Time since which it counts as unhealthy (`HealthWatch.ranMs`). For a node that is catching up with its references, the time when it last got closer. */
+  /**
+   * Time since which the node counts as unhealthy (`HealthWatch.ranMs`). For a node that is catching up with its references, the last time
+   * at which it got closer to them.
+   */
   sinceMs: number;
-  /** Min number of blocks that it was behind since; Infinity if it wasn't compared. */
+  /** Min number of blocks by which the node has been behind since then; Infinity if it wasn't compared. */
   nearestBlocks: number;
 }>;
 
 /** State of the node's process, apart from its RPC responses. */
 export type ProcessObservation = Readonly<{
-  /** Last query whether the node started with a content, for that content and an observed start. */
+  /** Last query about whether the node started with a content, for that content and an observed start. */
   requestedStart: RequestedStart | undefined;
   /** Start of the node, as reported by its driver in this iteration. */
   started: Promise<NodeStart> | undefined;
-  /** Unresponsiveness of the node's RPC; undefined if it responds, or can't be queried. */
+  /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
   silence: Silence | undefined;
-  /** Whether the process was visible while the node responded: if it is no longer visible, it has exited. */
+  /** Whether the process was visible while the node responded; in that case, if it is no longer visible, it has exited. */
   wasSeen: boolean;
-  /** Whether the observed process has exited, and no process of the node runs. */
+  /** Whether the observed process has exited and no process of the node is running. */
   hasEnded: boolean;
-  /** Time (wall clock) since which a responding node has no visible process. */
+  /** Time (wall clock) since which a node that responds has had no visible process. */
   missedAtMs: number | undefined;
   /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
@@ -95,7 +98,7 @@ export type ProcessObservation = Readonly<{
 
 export type ObservedProcess = Observation<ProcessObservation>;
 
-/** Creates the observation of the process; `wasSeen`: an earlier sidecar saw it while the node was healthy. */
+/** Creates the observation of the process. `wasSeen`: an earlier sidecar saw the process while the node was healthy. */
 export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
   return createObservation<ProcessObservation>({
     requestedStart: undefined,
@@ -109,7 +112,10 @@ export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProces
   });
 }
 
-/** Whether the node is known not to have read a content: it started long before the content existed, so that the content it runs with is unknown. */
+/**
+ * Whether the node is known not to have read a content because it started long before the content existed. In that case, the content with
+ * which the node runs is unknown.
+ */
 export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }

@@ -15,9 +15,9 @@ import { recordRunningConfig, type RunningConfigDependencies } from "./running-c
 export type RestartStep = Readonly<{
   /** Name of the driver, for messages. */
   driverName: string;
-  /** Forgets the node's start found by the last iteration, so that this one queries it again. */
+  /** Forgets the start that the last iteration found for the node, so that this iteration queries it again. */
   forgetLook: () => void;
-  /** Retains the node.conf that the node runs with, for a rollback, before any change. */
+  /** Retains the node.conf with which the node runs, for a rollback, before any change is made. */
   remember: (reading: ConfigReading, version: NodeVersion | undefined) => Promise<void>;
   /** Starts a restart if one is due and allowed. */
   apply: (request: RestartRequest) => Promise<Readonly<{ wakeInMs?: number }>>;

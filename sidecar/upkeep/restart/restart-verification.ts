@@ -12,18 +12,18 @@ export type Verification = Readonly<
 >;
 
 /**
- * Outcome of a failed start: the process `ended` this long after its start, or the node `stood` (stalled) at its height. Absent if it
- * didn't respond and may still be running.
+ * Outcome of a failed start: `ended`, the process exited this long after its start; or `stood`, the node stalled at its height. Absent if
+ * the node didn't respond and may still be running.
  */
 export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
-/** Deadlines of the verification in milliseconds, each counted from the end of the previous stage. */
+/** Deadlines for the verification, in milliseconds, each counted from the end of the previous stage. */
 export type VerificationOptions = Readonly<{
-  /** Deadline for the RPC's first response, counted from the exit of the restart command: a node may replay its log first. */
+  /** Deadline for the RPC's first response, counted from the exit of the restart command; a node may have to replay its log first. */
   answersWithinMs: number;
-  /** Deadline for the height to advance, counted from the first response; also for the response of a node whose process has exited. */
+  /** Deadline for the height to advance, counted from the first response. Also the deadline for a response if the node's process has exited. */
   healthyWithinMs: number;
-  /** Deadline for metrics, counted from the height's advance. */
+  /** Deadline for metrics, counted from when the height advanced. */
   metricsWithinMs: number;
   /** Whether an earlier sidecar made the restart, so that the node may not have been started yet. */
   isMade: boolean;
@@ -35,23 +35,24 @@ export type VerificationDependencies = Readonly<{
   look: (signal: AbortSignal) => Promise<NodeHealth>;
   /** Queries the node's last push; undefined when metrics aren't checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
-  /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't. */
+  /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't check it. */
   beforeRestart?: (() => Promise<CheckedProcess | undefined>) | undefined;
-  /** Called at each change of stage, with what is awaited and the deadline; undefined during the restart itself. */
+  /** Called at each change of stage with a description of what is awaited and the deadline; with undefined during the restart itself. */
   waitsFor?: ((stage: string | undefined) => void) | undefined;
 }>;
 
-/** Checks are frequent at first, because a node may recover within a second, and then less so. */
+/** Interval between checks at first, because a node may recover within a second; later checks are less frequent. */
 const quickLookMs = 25;
 const slowLookMs = 250;
 const quickForMs = 5_000;
 
 /**
- * Restarts a node and verifies its recovery: the RPC responds, the height exceeds the last one reported by the old process (or, if it was
- * never seen down, the first one after the restart), and metrics arrive again. If the chain has no block to produce, the old height
- * suffices: the references, queried after the node's recovery, have no later block or, without references, blocks didn't arrive steadily
- * before either. A chain that wasn't watched for long and whose latest block was already old gets the full time to produce one; after that,
- * the same head suffices too. Missing metrics are no failure if the node doesn't push any, or if the Pushgateway can't be queried.
+ * Restarts a node and verifies its recovery: the RPC responds, the height exceeds the last one reported by the old process (or, if that
+ * process was never seen down, the first one after the restart), and metrics arrive again. If the chain has no block to produce, the old
+ * height suffices. That is the case if the references, queried after the node's recovery, have no later block or, without references, if
+ * blocks didn't arrive steadily before the restart either. If the chain wasn't watched for long and its latest block was already old, it
+ * gets the full time to produce a block; after that, the same head suffices too. Missing metrics are not a failure if the node doesn't push
+ * any, or if the Pushgateway can't be queried.
  */
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,
@@ -93,9 +94,9 @@ export async function restartAndVerify(
 }
 
 /**
- * Waits until the height advances or its deadline passes: first for a response, which may take as long as a log replay unless the process
- * is known to have exited, then for the height. Returns the time limit, as text, and the outcome of the start. Time in which this process
- * was suspended doesn't count: the node's responses weren't read then.
+ * Waits until the height advances or a deadline passes: first for a response, which may take as long as a log replay unless the process is
+ * known to have exited, then for the height. Returns the time limit, as text, and the outcome of the start. Time during which this process
+ * was suspended doesn't count, because the node's responses weren't read.
  */
 async function waitForHeight(
   progress: HeightProgress,
@@ -166,7 +167,7 @@ async function watchHeight(
   }
 }
 
-/** Waits for a new push of the node; returns whether the last response within the time limit came from a Pushgateway without one. */
+/** Waits for a new push from the node. Returns whether the last response within the time limit came from a Pushgateway that has no new push. */
 async function isPushMissing(
   before: PushCheck | undefined,
   lastPush: (signal: AbortSignal) => Promise<PushCheck>,
@@ -178,22 +179,22 @@ async function isPushMissing(
   while (!deadline.aborted) {
     const now = await lastPush(deadline);
     if (now.state === "notPushing") return false;
-    // Different, not later: the Pushgateway's clock may have been set back meanwhile.
+    // Compares for a difference, not for a later time: the Pushgateway's clock may have been set back in the meantime.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
-    // A check cut off by the time limit is no evidence.
+    // A check that was cut off by the time limit is not evidence.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowLookMs, deadline);
   }
   return isMissing;
 }
 
-/** Max response time of a node that the start command couldn't start, if it already runs. */
+/** Max response time of a node that the start command couldn't start because it may already be running. */
 const maxAnswerMs = 5_000;
 const checkAgainMs = 250;
 
 /**
- * Waits for a response of a node that couldn't be started: somebody else, or an earlier sidecar, may have started it. It has as much time
- * as a node whose process has exited, and at most five seconds. Returns whether it responded.
+ * Waits for a response from a node that couldn't be started, because something or someone else, or an earlier sidecar, may have started it.
+ * Waits as long as for a node whose process has exited, but at most five seconds. Returns whether the node responded.
  */
 export async function waitForResponse(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,

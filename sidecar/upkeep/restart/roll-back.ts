@@ -13,7 +13,7 @@ import type { StoredConfig, ObservedRestarts, RollBackFinding } from "./restart-
 import { readStoredHealthy } from "./running-config.ts";
 
 /**
- * Rolls back a failed restart: restores the last configuration that the node was healthy with, restarts the node once more, and sets a
+ * Rolls back a failed restart: restores the last configuration with which the node was healthy, restarts the node once more, and sets a
  * pause, whether or not that helped.
  */
 export async function rollBack(
@@ -67,21 +67,21 @@ export async function rollBack(
   });
 }
 
-/** Describes why the restart after the first failure failed too; mentions the same cause only once. */
+/** Describes why the restart after the first failure also failed; mentions a shared cause only once. */
 export function describeSecondFailure(message: string, first: string): string {
   return message === first
     ? "One more restart did not help, for the same reason."
     : `One more restart did not help: ${asSentence(message)}`;
 }
 
-/** Adds a full stop to a reason, unless it has one, as some programs' messages do. */
+/** Adds a full stop to a reason unless it already has one, as some programs' messages do. */
 function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
 /**
- * Restores the configuration that the node was last healthy with, and describes the outcome. `ran`: meaning of the configuration that it
- * ran with right before this restart.
+ * Restores the configuration with which the node was last healthy, and describes the outcome. `ran`: meaning of the configuration with
+ * which the node ran right before this restart.
  */
 async function restoreHealthy(
   incident: RestartIncident,
@@ -131,7 +131,7 @@ async function restoreHealthy(
   return `The edit that failed: ${edit}${copy}. ${what} was restored.`;
 }
 
-/** Facts that decide whether a rollback is possible. */
+/** Facts that determine whether a rollback is possible. */
 export type RollBackSituation = Readonly<{
   /** Whether the sidecar restarts the node at all. */
   restarts: boolean;

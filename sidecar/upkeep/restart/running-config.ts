@@ -30,13 +30,13 @@ export type RunningConfigDependencies = NodeStartedDependencies &
     log: Logger;
   }>;
 
-/** Interval for querying the driver for the node's start, while that is unknown or before the last change of node.conf. */
+/** Interval for querying the driver about the node's start, while the start is unknown or precedes the last change to node.conf. */
 const checkAgainMs = 30_000;
 
 /**
  * Retains the node.conf that the running node has read, not a later version, once the node has advanced with it. This allows a rollback
- * even before the sidecar's first restart of the node. If it is unknown whether the node started with it, it is retained as assumed, and
- * never replaces a verified one; it isn't retained if the node is known to have started before it.
+ * even before the sidecar restarts the node for the first time. If it is unknown whether the node started with this node.conf, it is
+ * retained as assumed, and never replaces a verified one. If the node is known to have started before this node.conf, it isn't retained.
  */
 export async function recordRunningConfig(
   reading: ConfigReading,
@@ -49,7 +49,7 @@ export async function recordRunningConfig(
   if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
     return restarts.note({ advancing: undefined });
   }
-  // The copy is on the same disk as the state: writing it now would throw or hang.
+  // The copy is on the same disk as the state, so writing it now would throw or hang.
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
@@ -76,7 +76,7 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
   return proof === "assumed" && than === "advanced";
 }
 
-/** Reads the hash and the proof of the retained configuration; returns an empty object if it is missing or unreadable. */
+/** Reads the hash and proof of the retained configuration; returns an empty object if it is missing or unreadable. */
 export async function readStoredHealthy({
   state,
   versions,
@@ -90,11 +90,11 @@ export async function readStoredHealthy({
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
   const healthy = state.healthy.get();
-  // State of an older version retained only verified configurations.
+  // Older versions retained only verified configurations in their state.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
 
-/** Determines whether the node started with the current node.conf, and records it. */
+/** Determines whether the node started with the current node.conf, and records the result. */
 async function noteStart(
   { contentHash, changedAtMs, document }: UsableReading,
   { config, process }: RunningConfigSeen,
@@ -114,7 +114,7 @@ async function noteStart(
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 
-/** Records the height at which this content was first seen active; returns whether it has risen since, or the references have no later block. */
+/** Records the height at which this content was first seen active. Returns whether the height has risen since, or the references have no later block. */
 function checkAdvanced(
   { contentHash }: UsableReading,
   restarts: ObservedRestarts,

@@ -13,10 +13,10 @@ export type HealthDependencies = Readonly<{
 }>;
 
 /**
- * Explains why the node is to be restarted for its health; undefined if that isn't allowed or it hasn't been unhealthy for long enough. A
- * node that is behind its references but gets closer is catching up: after a start with old data that takes hours, and a restart would only
- * prolong it. A node whose process was seen and has exited is started again regardless of `lag.restart`: there is nothing left to
- * interrupt.
+ * Explains why the node should be restarted because of its health; undefined if that isn't allowed or the node hasn't been unhealthy for
+ * long enough. A node that is behind its references but is getting closer is catching up: after a start with old data that takes hours, and
+ * a restart would only prolong it. A node whose process was seen and has exited is started again regardless of `lag.restart`, because there
+ * is nothing left to interrupt.
  */
 export async function explainUnhealthy(
   process: ObservedProcess,
@@ -32,7 +32,7 @@ export async function explainUnhealthy(
   const wasStarting = process.now().startingUntilMs !== undefined;
   const startingUntilMs = await findStartupDeadline(process, answersWithinMs, dependencies);
   process.note({ startingUntilMs });
-  // Until it responds, a node counts as neither healthy nor unhealthy.
+  // Until it responds, a node counts neither as healthy nor as unhealthy.
   if (wasStarting && process.now().silence === undefined) process.note({ unwell: undefined });
   const facts = health.facts();
   const { lag } = facts;
@@ -50,12 +50,15 @@ export async function explainUnhealthy(
   return `the node has been unwell for ${Math.round(unwellForMs / 1_000)} s: ${first.reason} (${first.message})`;
 }
 
-/** Whether a restart may fix a fault. It doesn't restore blocks that the node has lost. */
+/** Whether a restart may fix a fault. A restart doesn't restore blocks that the node has lost. */
 function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 
-/** Updates the time since which the node is unhealthy: for a node that is only behind, since it last got closer to its references than ever before. */
+/**
+ * Updates the time since which the node has been unhealthy. For a node that is only behind, this is the last time at which it got closer to
+ * its references than ever before.
+ */
 function countUnwell(
   before: Unwell | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
@@ -67,9 +70,9 @@ function countUnwell(
 }
 
 /**
- * Explains why a hung node is to be restarted: it has responded to `eth_blockNumber` since its start (specification, "Node command line"),
- * but not for `restart.hungAfterMs`; undefined otherwise. A node that replays its log hasn't responded since its start, and is left alone,
- * however long that takes; so is a node whose driver doesn't know when it started.
+ * Explains why a hung node should be restarted: it has responded to `eth_blockNumber` since it started (specification, "Node command
+ * line"), but not for `restart.hungAfterMs`; undefined otherwise. A node that is replaying its log hasn't responded since it started, and
+ * is left alone, however long that takes. So is a node whose driver doesn't know when it started.
  */
 export async function explainHung(
   process: ObservedProcess,
@@ -89,10 +92,10 @@ export async function explainHung(
 }
 
 /**
- * Finds the time (wall clock) until which an unresponsive node may still be starting: it hasn't responded since it started, and
- * `restart.answersWithinMs` hasn't elapsed. A node whose process has exited isn't starting. If the driver doesn't know its start, the time
- * counts from the first check without a response, for a node that was never seen to respond or whose port was closed meanwhile. Undefined
- * if the node responds, isn't running, or hangs.
+ * Determines the time (wall clock) until which an unresponsive node may still be starting: it hasn't responded since it started, and
+ * `restart.answersWithinMs` hasn't elapsed. A node whose process has exited isn't starting. If the driver doesn't know when the node
+ * started, the time counts from the first check without a response, provided that the node was never seen to respond or its port has since
+ * been closed. Undefined if the node responds, isn't running, or hangs.
  */
 async function findStartupDeadline(
   process: ObservedProcess,
@@ -120,8 +123,8 @@ async function findStartupDeadline(
 }
 
 /**
- * Records whether a responding node's process is visible. A node that has just exited responded a moment ago: only a response after the
- * process was missed shows that the process seen before wasn't the node.
+ * Records whether the process of a node that responds is visible. A node that has just exited responded a moment ago, so only a response
+ * after the process was found missing shows that the process seen before wasn't the node.
  */
 function noteProcess(
   process: ObservedProcess,
@@ -134,14 +137,14 @@ function noteProcess(
   if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
 }
 
-/** Whether the node can't be queried because its name doesn't resolve; records that it is neither unresponsive nor unhealthy then. */
+/** Whether the node can't be queried because its name doesn't resolve; in that case, records that the node is neither unresponsive nor unhealthy. */
 function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
   process.note({ silence: undefined, unwell: undefined });
   return true;
 }
 
-/** Failure reasons that may mean the node's port is closed: a proxy may accept the connection on its behalf and then close it. */
+/** Failure reasons that may mean that the node's port is closed: a proxy may accept the connection on the node's behalf and then close it. */
 const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
   "ConnectionRefused",
   "ConnectionClosed",

@@ -2,7 +2,7 @@ import type { AuditAction } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ChangeKind, EventChange, EventKind, EventLog, ObservationKind } from "#status/event-log.ts";
 
-/** Actions of the audit log, by the kind of change. */
+/** Audit log actions, by kind of change. */
 const actions: Readonly<Record<ChangeKind, AuditAction>> = {
   write: "node-conf-written",
   edit: "node-conf-edited",

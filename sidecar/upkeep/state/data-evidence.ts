@@ -3,39 +3,39 @@ import type { ProcessMark } from "./upgrade-record.ts";
 /** Block number and hash, as returned by the node. */
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
-/** Facts about the node when it was last seen healthy, for comparison by later checks. */
+/** Facts about the node when it was last seen healthy, with which later checks compare it. */
 export type DataMark = Readonly<{
   atMs: number;
-  /** Highest head. */
+  /** The highest head seen. */
   height: number;
   /** Block too deep for any reorganisation, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
-  /** Version of the node at that time. */
+  /** The node's version at that time. */
   version: string | undefined;
   /** Inode of the data directory: a different inode means that the directory was replaced. */
   dataInode: number | undefined;
-  /** Process that responded; absent if invisible to the sidecar. */
+  /** The process that responded; absent if the sidecar can't see it. */
   process: ProcessMark | undefined;
-  /** Programs in the bin directory that the process was started with; absent if unreadable. */
+  /** Programs in the bin directory with which the process was started; absent if unreadable. */
   programs: string | undefined;
-  /** File names of these programs; absent in a mark of an older version. */
+  /** File names of these programs; absent in a mark written by an older version. */
   programNames?: readonly string[] | undefined;
 }>;
 
-/** Failed start of the node by the sidecar. */
+/** A failed attempt by the sidecar to start the node. */
 export type FailedStart = Readonly<{
   /** Wall clock. */
   atMs: number;
-  /** Whether the process exited, or responded and stalled at its height. Absent: it may have run without responding. */
+  /** Whether the process exited, or responded and stalled at its height. If absent, the process may have run without responding. */
   kind?: "ended" | "stood" | undefined;
-  /** Time between its start and its exit. */
+  /** Time between the process's start and its exit. */
   afterMs?: number | undefined;
-  /** Hash of the node.conf that it was started with; absent if that changed meanwhile. */
+  /** Hash of the node.conf with which the process was started; absent if node.conf changed during the start. */
   configHash: string | undefined;
   /** Description of the failure. */
   message: string;
-  /** Whether the system killed processes for lack of memory meanwhile. */
+  /** Whether the system killed processes during that time because memory ran out. */
   lackedMemory: boolean;
 }>;
 
@@ -44,9 +44,9 @@ export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
   /** Failed starts since the node was last healthy, oldest first. */
   failedStarts: readonly FailedStart[];
-  /** Time (wall clock) since which the node has a different hash at the known block's number. */
+  /** Time (wall clock) since which the node has had a different hash at the known block's number. */
   otherSinceMs?: number | undefined;
 }>;
 
-/** Max failed starts to retain. */
+/** Max number of failed starts to retain. */
 export const failedStartsStored = 8;

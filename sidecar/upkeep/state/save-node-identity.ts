@@ -8,10 +8,10 @@ import { identifyNode, type IdentitySettings, type ConfigLocation } from "./node
 import type { UpkeepState } from "./upkeep-state.ts";
 
 /**
- * Saves the node's identity, by node.conf and the node's own responses: a sidecar that saw its node move keeps its state. At the first
- * contact, assumes that the node runs with the current node.conf.
+ * Saves the node's identity, based on node.conf and the node's own responses, so that a sidecar whose node moves while it is watching keeps
+ * its state. At first contact, assumes that the node runs with the current node.conf.
  *
- * @throws {HangingFileSystem} when the file system of node.conf hangs.
+ * @throws {HangingFileSystem} when the file system that holds node.conf hangs.
  */
 export async function saveNodeIdentity(
   document: ConfigDocument,
@@ -24,14 +24,14 @@ export async function saveNodeIdentity(
   }: Readonly<{
     settings: IdentitySettings;
     state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeValues">;
-    /** Limits calls to node.conf's file system. */
+    /** Limits calls to the file system that holds node.conf. */
     fileDeadline: FileDeadline;
     health: Readonly<{ current: () => NodeHealth }>;
   }>,
 ): Promise<void> {
   const { configPath, pathsDirectory } = layout;
   const realPath = await fileDeadline.call(`resolving ${configPath}`, () =>
-    // A file removed meanwhile has only its former path.
+    // A file that was removed in the meantime has only its former path.
     realpath(configPath).catch(() => configPath),
   );
   if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));

@@ -10,7 +10,7 @@ export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
   failure: StoreFailure | undefined;
-  /** Reason why a copy of node.conf couldn't be saved there, and the remedy. */
+  /** Reason why a copy of node.conf couldn't be saved in the state directory, and the remedy. */
   copyNotKept: string | undefined;
 }>;
 
@@ -25,7 +25,7 @@ export function observeState(directory: string, onChange?: () => void): Observed
 }
 
 /**
- * Writes the state that isn't on disk yet, and records whether all of it is. Tests the file system with a deadline first, because database
+ * Writes any state that isn't on disk yet, and records whether all of it is. Tests the file system with a deadline first, because database
  * writes block the process's only thread.
  */
 export async function checkState(
@@ -53,7 +53,7 @@ async function findHangingFailure(directory: string, fileDeadline: FileDeadline)
   }
 }
 
-/** Derives the condition whether the entire state is on disk. Pure. */
+/** Derives the condition for whether the entire state is on disk. Pure. */
 export function deriveStateConditions({
   directory,
   isLookedAt,

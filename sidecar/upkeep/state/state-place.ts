@@ -9,19 +9,20 @@ import { upkeepStateFile } from "./upkeep-state.ts";
 export type StateLocationSettings = IdentitySettings &
   Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 
-/** Facts of the machine. */
+/** Facts about the machine. */
 export type StateLocationInfo = Readonly<{
   userStateDirectory: string;
   /** Whether this user may write to a directory. */
   isWritable: (directory: string) => boolean;
 }>;
 
-/** Directory of the state inside the node's workspace. */
+/** Directory for the state inside the node's workspace. */
 const workspaceState = ".gatehouse";
 
 /**
- * Lists the possible locations of a node's state, the likeliest first: only the configured one; else in the node's workspace, then a
- * per-node one in the user's state directory. Never the current directory: another node's sidecar may be started there tomorrow.
+ * Lists the possible locations of a node's state, the likeliest first: the configured one only or, if none is configured, one in the node's
+ * workspace, then a per-node one in the user's state directory. Never the current directory: another node's sidecar may be started there
+ * tomorrow.
  */
 export function listStateLocations(
   settings: StateLocationSettings,
@@ -40,10 +41,10 @@ export function listStateLocations(
 }
 
 /**
- * Chooses the location: an existing state, else the first writable one.
+ * Chooses the location: an existing state, or else the first writable location.
  *
- * @throws {StartupError} when the workspace is missing, e.g. because it isn't mounted yet: state created elsewhere meanwhile would lack the
- * pause and the adoption.
+ * @throws {StartupError} when the workspace is missing, e.g. because it isn't mounted yet: state created elsewhere in the meantime would
+ * lack the pause and the adoption.
  */
 export function chooseStateLocation(
   settings: StateLocationSettings,

@@ -1,38 +1,39 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ReasonOf } from "#status/condition.ts";
 
-/** Reason why the sidecar's state is not on disk. `message` has the file and the remedy. */
+/** Reason why the sidecar's state is not on disk. `message` contains the file and the remedy. */
 export type StoreFailure = Readonly<{ reason: ReasonOf<"StateWritable", "False">; message: string }>;
 
 /** Database write; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
 /**
- * Writes to the sidecar's database. The process's memory is authoritative: a full, read-only or missing disk costs the copy on disk, never
- * the displayed values. Code that acts checks `failure` first, because a restart that isn't persisted counts against no budget.
+ * Writes to the sidecar's database. The process's memory is authoritative: if the disk is full, read-only or missing, only the copy on disk
+ * is lost, never the displayed values. Code that acts checks `failure` first, because a restart that isn't persisted isn't charged to any
+ * budget.
  */
 export type StateStore = Readonly<{
   database: DatabaseSync;
-  /** Writes now, or at a later `flush` if that fails. Of several writes with one name only the last is retained. */
+  /** Writes now or, if that fails, at a later `flush`. Of several writes with the same name, only the last is retained. */
   write: (name: string, write: StoreWrite) => void;
   /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
   defer: (name: string, write: StoreWrite) => void;
-  /** Makes the writes of `change` in one transaction: after a kill all of them are on disk, or none. */
+  /** Makes the writes in `change` in one transaction: after a kill, either all of them are on disk or none. */
   atomically: (change: () => void) => void;
   /** Writes all pending changes in one transaction. */
   flush: () => void;
   /** Whether a trial write succeeds. */
   isWritable: () => boolean;
-  /** Returns why some state is not on disk; undefined if all of it is. */
+  /** Returns the reason why some state is not on disk; undefined if all of it is. */
   failure: () => StoreFailure | undefined;
-  /** Suspends all disk access while its file system hangs, which would block the whole process; undefined resumes it. */
+  /** Suspends all disk access while the disk's file system hangs, because access would block the whole process; undefined resumes it. */
   suspend: (failure: StoreFailure | undefined) => void;
 }>;
 
-/** Max wait for another process's lock on the database; it blocks the whole process. */
+/** Max time to wait for another process's lock on the database; the wait blocks the whole process. */
 const busyTimeoutMs = 50;
 
-/** Creates the store of an open database; `path` is its file, for messages. */
+/** Creates the store for an open database; `path` is the database's file, for messages. */
 export function createStateStore(database: DatabaseSync, path: string): StateStore {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
@@ -40,7 +41,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   let suspended: StoreFailure | undefined;
   let changes = 0;
   const defer = (name: string, write: StoreWrite) => {
-    // Moves it to the end: writes are ordered by their last change.
+    // Moves the write to the end: writes are ordered by their last change.
     pending.delete(name);
     pending.set(name, write);
   };
@@ -52,7 +53,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
       for (const { run } of writes) run();
       database.exec("COMMIT");
     } catch (error) {
-      // SQLite itself rolls back the transaction on a full disk.
+      // On a full disk, SQLite rolls back the transaction itself.
       if (database.isTransaction) database.exec("ROLLBACK");
       failed = explainFailure(error, path);
       if (failed === undefined) throw error;
@@ -92,7 +93,7 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   };
 }
 
-/** Reasons and remedies by SQLite's primary result code (sqlite.org, "Result Codes"). */
+/** Reasons and remedies, by SQLite's primary result code (sqlite.org, "Result Codes"). */
 const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"]; remedy: string }>>> = {
   5: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
   6: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
@@ -108,7 +109,7 @@ const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"
 function explainFailure(error: unknown, path: string): StoreFailure | undefined {
   const { errcode, message } = error as Error & Readonly<{ errcode?: number }>;
   if (errcode === undefined) return undefined;
-  // Extended result codes have the primary one in their lowest byte.
+  // An extended result code contains the primary one in its lowest byte.
   const known = remedies[errcode & 0xff];
   const { reason, remedy } = known ?? { reason: "WriteFailed" as const, remedy: "look at the file and its disk" };
   return { reason, message: `${path} can't be written (${message}); ${remedy}.` };

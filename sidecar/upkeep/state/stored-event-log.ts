@@ -7,8 +7,8 @@ import type { StateStore, StoreWrite } from "./state-store.ts";
 type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
 
 /**
- * Creates a log that retains the last events in memory, and in the sidecar's state if it is writable: reports must not depend on a disk.
- * After a long time without writes, the latest events are written, at most as many as are retained.
+ * Creates a log that retains the last events in memory, and in the sidecar's state if that is writable: reports must not depend on a disk.
+ * After a long time without writes, only the latest events are written, at most as many as are retained.
  */
 export function createStoredEventLog(store: StateStore, clock: Clock): EventLog {
   const { database } = store;
@@ -32,7 +32,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
       const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
       events = [event, ...events].slice(0, eventsStored);
       unwritten = [...unwritten, { event, atMs }].slice(-eventsStored);
-      // Conditions also change when the node's disk fails, before any iteration detects it.
+      // Conditions also change when the node's disk fails, and this can happen before any iteration detects the failure.
       if (kind === "condition") store.defer("events", write);
       else store.write("events", write);
     },

@@ -4,88 +4,91 @@ import type { NodeBefore } from "../../upgrade/node-before.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 
 /**
- * Stages before the node is stopped, of an upgrade that copies the data of a running node. The second follows if the first fails, and ends
- * the upgrade without having touched the node.
+ * Stages that run before the node is stopped, for an upgrade that copies a running node's data. The second stage follows if the first
+ * fails, and ends the upgrade without having touched the node.
  */
 export const earlyStages = ["pre-copying", "giving-up"] as const;
 
-/** Forward stages to the new version, in order. */
+/** Forward stages, which lead to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
 /**
- * Rollback stages to the old version, in order, once the new one may have run. The data come last: once their only copy is in place, any
- * start of the node starts the old version.
+ * Rollback stages, which lead to the old version, in order, once the new version may have run. The data comes last: once the only copy of
+ * it is in place, any start of the node starts the old version.
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
 export type EarlyStage = (typeof earlyStages)[number];
 export type ForwardStage = (typeof forwardStages)[number];
-/** `back-discarding` replaces the restore while only the old version has run. */
+/** `back-discarding` replaces the restore if only the old version has run. */
 export type BackwardStage = (typeof backwardStages)[number] | "back-discarding";
 export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
 
 /**
- * Outcomes of an upgrade: `given-up` before the node was stopped for it; `stranded` if neither version could be verified, or the data could
- * not be restored; `settled` if the node of a stranded one responded again once its pause was lifted.
+ * Outcomes of an upgrade. `given-up`: before the node was stopped for it. `stranded`: neither version could be verified, or the data could
+ * not be restored. `settled`: the upgrade was stranded, but the node responded again once its pause was lifted.
  */
 export const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded", "settled"] as const;
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
 
 /**
- * Method of copying the node's data: `reflink` by cloning only, `copy` in full, `auto` by cloning if the file system can, `rsync` in full
- * while the node runs, and then again the files that have changed.
+ * How the node's data is copied. `reflink`: by cloning only; `copy`: in full; `auto`: by cloning if the file system can; `rsync`: in full
+ * while the node is running, and then once more for the files that have changed.
  */
 export type SnapshotMethod = "auto" | "reflink" | "copy" | "rsync";
 
-/** Directory of the node's data, and the paths of its copy and of the new version's data, once moved aside. */
+/** Directory that holds the node's data, and the paths of its copy and, once moved aside, of the new version's data. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
 
-/** Program for the bin directory, by its relative path, and the hash of its content when the plan was shown. */
+/** A program for the bin directory: its relative path, and the hash of its content when the plan was shown. */
 export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 
-/** Process, distinguished from a later one with the same id by its start (clock ticks since boot). */
+/** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
 /** Facts about the node before it was stopped. */
 export type HostNodeBefore = NodeBefore &
   Readonly<{
-    /** Process that listened on the node's port; absent if invisible, because it belongs to another user or the system is not Linux. */
+    /** The process that listened on the node's port; absent if it is invisible because it belongs to another user or the system is not Linux. */
     process?: ProcessMark | undefined;
   }>;
 
 /** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */
 export type UpgradeRecord = Progress<UpgradeStage> &
   Readonly<{
-    /** Version, or else the commit of the programs. */
+    /** Version of the programs, or else their commit. */
     from: string;
     to: string;
-    /** Commits of both, if reported by their programs. */
+    /** Commits of both versions, if their programs report them. */
     commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
-    /** Directory with the new version's programs. */
+    /** Directory that contains the new version's programs. */
     source: string;
     files: readonly ReleaseFile[];
     binDirectory: string;
     configPath: string;
-    /** Directory for the old programs and node.conf, and the data of the first store. */
+    /** Directory that receives the old programs and node.conf, and the first store's data. */
     directory: string;
     stores: readonly UpgradeStore[];
     method: SnapshotMethod;
-    /** Only if the data are copied while the node runs: the request to recheck before the node is stopped, and the digest that its plan must have then. */
+    /**
+     * Only if the data is copied while the node is running: the request to recheck before the node is stopped, and the digest that the plan
+     * must still have at that point.
+     */
     preCopy?:
       | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
       | undefined;
-    /** Whether the operator cancelled it, or acknowledged that it was given up. */
+    /** Whether the operator cancelled the upgrade, or acknowledged that it was given up. */
     isWithdrawn?: boolean | undefined;
     /**
-     * Only for a restore, which takes the stages of an upgrade to the same version: the snapshot of each store. A store's copy is then that
-     * of the snapshot, and the old data are moved aside.
+     * Only for a restore, which runs the stages of an upgrade to the same version: the snapshot for each store. In this case, a store's
+     * copy is a copy of the snapshot, and the old data is moved aside.
      */
     restoredFrom?: readonly string[] | undefined;
-    /** Whether the copy of the data is retained once the new version is verified. */
+    /** Whether the data copy is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;
-    /** Whether the rollback waits for the restart budget: it is retried because the desired state changed, not on the operator's request. */
+    /** Whether the rollback waits for the restart budget because it is retried after a change of the desired state, not at the operator's request. */
     waitsForBudget?: boolean | undefined;
     end?: UpgradeEnd | undefined;
   }>;
@@ -96,7 +99,7 @@ export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCo
   return end === "committed" && to !== undefined && commits?.to !== undefined ? { [commits.to]: to } : {};
 }
 
-/** Whether a stage leaves the node running and untouched. */
+/** Whether the node keeps running untouched during a stage. */
 export function isEarly(stage: UpgradeStage): stage is EarlyStage {
   return (earlyStages as readonly string[]).includes(stage);
 }
@@ -106,7 +109,7 @@ export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly
   return preCopy === undefined ? forwardStages : ["pre-copying", ...forwardStages];
 }
 
-/** Lists the directories of an upgrade's copies, next to each store, without duplicates. */
+/** Lists the directories that hold an upgrade's copies, next to each store, without duplicates. */
 export function listUpgradeDirectories({
   directory,
   stores,
@@ -115,8 +118,8 @@ export function listUpgradeDirectories({
 }
 
 /**
- * Decides how a stranded upgrade continues once its pause is lifted: a recovered node was repaired, and is left alone; otherwise the
- * rollback is retried from its start. Unless the operator lifted the pause, that waits for the restart budget. Pure.
+ * Decides how a stranded upgrade continues once its pause is lifted. A node that has recovered was repaired, and is left alone; otherwise
+ * the rollback is retried from its start. Unless the operator lifted the pause, the retry waits for the restart budget. Pure.
  */
 export function decideAfterHold(
   record: UpgradeRecord,

@@ -7,89 +7,95 @@ import type { NodeIdentity } from "./node-identity.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
-/** Hash of the desired state, and release of the node, when a pause was set. */
+/** Hash of the desired state, and the node's release, at the time when a pause was set. */
 export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
 
-/** Pause that prevents the sidecar from acting by itself until the desired state changes or the operator runs `gatehouse resume`. */
+/** A pause, which prevents the sidecar from acting on its own until the desired state changes or the operator runs `gatehouse resume`. */
 type Hold = Readonly<{
-  /** Desired state that led to the pause; a different one lifts it. */
+  /** Desired state that led to the pause; a different desired state lifts it. */
   desired: HeldState;
   message: string;
   sinceMs: number;
-  /** Failed restart, which is retried when the pause is lifted; absent if the node has recovered. */
+  /** The failed restart, which is retried when the pause is lifted; absent if the node has recovered. */
   failed?: FailedRestart | undefined;
 }>;
 
-/** Failed restart, with the node's last reported height and whether it had stopped responding, which identify a manually repaired node. */
+/** A failed restart, with the node's last reported height and whether the node had stopped responding. These identify a node that was repaired manually. */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
-/** Restart with a pending outcome. */
+/** A restart whose outcome is pending. */
 export type RestartInFlight = Readonly<{
   reason: string;
   beganMs: number;
-  /** Whether the restart command had exited, so that only the verification is missing. */
+  /** Whether the restart command has exited, so that only the verification is missing. */
   phase: "commanded" | "verifying";
-  /** Whether it finishes one that an earlier sidecar left incomplete. */
+  /** Whether this restart finishes one that an earlier sidecar left incomplete. */
   isFinishing: boolean;
-  /** Instance id of the node before the command; undefined if its driver knows none. Stored under its original name. */
+  /** The node's instance id before the command; undefined if its driver has none. Stored under its original name. */
   incarnation?: string | undefined;
-  /** Processes of the bin directory that the restart didn't start; present once one that it started was seen, so that its exit is detected. */
+  /**
+   * Processes from the bin directory that the restart didn't start. Present once a process that it started was seen, so that the exit of
+   * that process is detected.
+   */
   bystanders?: readonly number[] | undefined;
-  /** Meaning of the configuration that the node is known to have run with before; undefined if unknown. */
+  /** Meaning of the configuration with which the node is known to have run before; undefined if unknown. */
   ran?: string | undefined;
 }>;
 
-/** Evidence that the node runs well with a content: it `advanced` after a start with it, or that is only `assumed`. */
+/** Evidence that the node runs well with a content: the node `advanced` after starting with it, or that is only `assumed`. */
 export type HealthyProof = "advanced" | "assumed";
 
-/** Retained healthy configuration, by its hash. */
+/** The healthy configuration that is retained, identified by its hash. */
 type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
 
-/** Failed restart to retry, and why; `isAsked`: requested by the operator, so that the budget doesn't limit it. */
+/** A failed restart to retry, and the reason. `isAsked`: the operator requested the retry, so the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
-/** Grounds for a sidecar's authority over a node: the operator ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already acted. */
+/**
+ * Basis for a sidecar's authority over a node: the operator ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already
+ * acted on the node.
+ */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
 /** Last audited content of node.conf. */
 export type AuditedConfig = Readonly<{
   path: string;
-  /** Hash of its content when the sidecar last wrote or reported it; absent if the file was missing. */
+  /** Hash of the content when the sidecar last wrote or reported it; absent if the file was missing. */
   sha256?: string | undefined;
   /** Hash of the content that the sidecar was about to write; remains after a kill or a failed write. */
   writing?: string | undefined;
 }>;
 
 /**
- * State that must survive the sidecar's own restart. Each change is on disk when its call returns, unless `store.failure` reports why not;
- * then it is in memory, and written as soon as possible.
+ * State that must survive a restart of the sidecar. Each change is on disk when its call returns, unless `store.failure` reports a reason;
+ * in that case the change is in memory, and is written as soon as possible.
  */
 export type UpkeepState = Disposable &
   Readonly<{
-    /** Directory of the state and of node.conf's saved versions. */
+    /** Directory that holds the state and node.conf's saved versions. */
     directory: string;
-    /** Identity of the node that the state belongs to; absent in an older version's state, until it is claimed. */
+    /** Identity of the node to which the state belongs; absent in state from an older version until the state is claimed. */
     identity: Fact<NodeIdentity>;
-    /** Values unique to this node in its running configuration; another node's copy is never restored over them. */
+    /** Values unique to this node, from its running configuration; another node's copy is never restored over them. */
     nodeValues: Fact<NodeValues>;
-    /** Adoption of this node by the sidecar: since when and on what grounds it may act; persists across restarts. */
+    /** The sidecar's adoption of this node: since when and on what basis it may act. Persists across restarts. */
     adopted: Fact<Adoption>;
-    /** Last audited content of node.conf, so that a different one is reported as an external change. */
+    /** Last audited content of node.conf; different content is reported as an external change. */
     auditedConfig: Fact<AuditedConfig>;
-    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read another. */
+    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read a different one. */
     nodeHas: Fact<string>;
     /**
-     * Meaning of the configuration that the running node is known to have started with: the sidecar started it with that one, or the file
-     * hadn't changed since before its start. Absent if only assumed.
+     * Meaning of the configuration with which the running node is known to have started: either the sidecar started it with that
+     * configuration, or the file hadn't changed since before the start. Absent if only assumed.
      */
     startedWith: Fact<string>;
-    /** Absent in an older version's state, which retained only verified configurations. */
+    /** Absent in state from an older version, which retained only verified configurations. */
     healthy: Fact<Healthy>;
     hold: Fact<Hold>;
     restartInFlight: Fact<RestartInFlight>;
     /** Failed restart to retry, because the pause that it led to was lifted. */
     retry: Fact<RestartRetry>;
-    /** Restart requested by the operator, and when (wall clock). */
+    /** A restart requested by the operator, and the time of the request (wall clock). */
     requestedRestart: Fact<Readonly<{ atMs: number }>>;
     /** Current or last upgrade. */
     upgrade: Fact<UpgradeRecord>;
@@ -99,7 +105,7 @@ export type UpkeepState = Disposable &
     volumeGrownAtMs: Fact<number>;
     /** History of the node's data disk. */
     diskHistory: Fact<DiskHistory>;
-    /** Store for tables with multiple values: events, restarts. */
+    /** Store for tables that hold several values: events, restarts. */
     store: StateStore;
     /** Makes several changes (facts, events, restarts) in one transaction: after a kill all of them are on disk, or none. */
     atomically: (change: () => void) => void;
@@ -108,10 +114,10 @@ export type UpkeepState = Disposable &
 /** Stored value. */
 type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
 
-/** File of the state in its directory. */
+/** The state's file in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";
 
-/** Lock file of a sidecar in its state directory. */
+/** A sidecar's lock file in its state directory. */
 export const upkeepLockFile = ".sidecar.lock";
 
 const migrations = [
@@ -122,7 +128,7 @@ const migrations = [
   "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
 ];
 
-/** Opens the state in a directory; creates it if there is none. */
+/** Opens the state in a directory, or creates it if there is none. */
 export function openUpkeepState(directory: string): UpkeepState {
   const path = join(directory, upkeepStateFile);
   const database = openSqlite(path, migrations, { setting: "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY" });

@@ -50,7 +50,7 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     holders: PortHolders;
     health: Readonly<{ look: VerificationDependencies["look"] }>;
     observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
-    /** Rechecks an upgrade after its data has been copied. */
+    /** Rechecks an upgrade after the data has been copied. */
     check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
     budget: RestartBudget;
     events: EventLog;
@@ -62,8 +62,9 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
   }>;
 
 /**
- * Starts an approved upgrade, or continues one that an earlier sidecar left, or that was stranded and rolls back again because its pause
- * was lifted. It runs in parallel to later iterations, which treat it as a running restart and change nothing meanwhile.
+ * Starts an approved upgrade, or continues one. It continues an upgrade that an earlier sidecar left unfinished, or one that was stranded
+ * and rolls back again because its pause was lifted. The upgrade runs in parallel with later iterations, which treat it as a running
+ * restart and change nothing until it ends.
  */
 export function applyUpgrade(
   authority: Authority,
@@ -88,7 +89,7 @@ export function applyUpgrade(
   const running = advanceUpgrade(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
-      // The node's stop was approved in this process, whichever sidecar started the upgrade.
+      // Stopping the node was approved in this process, regardless of which sidecar started the upgrade.
       const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
       upgrade.note({ agreedMs, preCopying: undefined });
       if (!isBefore) {
@@ -99,7 +100,7 @@ export function applyUpgrade(
     });
   if (isBefore) upgrade.note({ preCopying: { done: running, end: () => withdrawing.abort() } });
   else restarts.note({ running, stage: formatUpgrade(record) });
-  // Its stop and start commands aren't interrupted; a copy is aborted at once.
+  // The upgrade's stop and start commands aren't interrupted; a copy is aborted at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
 }
 
@@ -152,7 +153,7 @@ async function advanceUpgrade(
   if (ended.end !== undefined && !isBefore) await keepRunningConfig(ended, dependencies);
 }
 
-/** Writes an upgrade's outcome together with its pause: a kill between them would leave a failed node without a pause. */
+/** Writes an upgrade's outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
 function finishOrRemember(
   now: UpgradeRecord,
   remember: (now: UpgradeRecord) => void,
@@ -181,12 +182,12 @@ function finishOrRemember(
     });
     // The evidence about the old data doesn't apply to the new data.
     if (end === "committed") return state.dataEvidence.set(undefined);
-    // A given-up upgrade didn't touch the node.
+    // An upgrade that was given up didn't touch the node.
     if (end === "given-up") return;
     const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
     const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
-    // Without a release: a response from another version is no reason to act again without the operator. Uses the current desired state:
-    // the initial one would lift the pause at once if it has changed, and the upgrade would be retried forever.
+    // No release is stored: a response from another version is no reason to act again without the operator. Uses the current desired state:
+    // if it has changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
     const hash = hashDesiredState(createDesiredState(settings, ""));
     state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
     seen.restarts.note({ hold: { message } });

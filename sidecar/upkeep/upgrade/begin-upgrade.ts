@@ -8,7 +8,7 @@ import { formatUpgrade, formatUpgradeSubject, type ObservedUpgrade } from "./upg
 import { upgradeRoute } from "./upgrade-route.ts";
 import type { UpgradePlan } from "./upgrade-plan.ts";
 
-/** Response to a requested upgrade: `refused` for the problems of its plan, `another` if it differs from the plan shown. */
+/** Response to an upgrade request. `refused`: its plan has problems; `another`: its plan differs from the one that was shown. */
 export type StartedUpgrade = Readonly<{
   result: "shown" | "begun" | "refused" | "another";
   plan: UpgradePlan;
@@ -20,10 +20,10 @@ type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 export type BeginUpgradeDependencies = WhyNotNowDependencies & Readonly<{ wake: () => void; events: EventLog }>;
 
 /**
- * Starts a checked upgrade if it still matches the plan shown. Rechecks whether it may start, without an await before it is recorded:
- * another request, a restart or a pause may have come during the check.
+ * Starts a checked upgrade if its plan still matches the one that was shown. Rechecks whether the upgrade may start, without an await
+ * before the upgrade is recorded: another request, a restart or a pause may have come during the check.
  *
- * @param digest of the plan that the operator approved; undefined for a dry run.
+ * @param digest digest of the plan that the operator approved; undefined for a dry run.
  */
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
@@ -55,12 +55,12 @@ export function beginUpgrade(
   return { result: "begun", plan, beganMs: record.beganMs };
 }
 
-/** Upgrade requested by the operator; without a plan's digest, a dry run. */
+/** An upgrade requested by the operator; without a plan's digest, it is a dry run. */
 export type RequestedUpgrade = UpgradeRequest & Readonly<{ digest?: string | undefined }>;
 
 export type RequestUpgradeDependencies = CheckUpgradeDependencies & BeginUpgradeDependencies;
 
-/** Plans an upgrade, or starts it if it still matches the plan shown. */
+/** Plans an upgrade, or starts it if its plan still matches the one that was shown. */
 export async function requestUpgrade(
   { digest, ...request }: RequestedUpgrade,
   seen: SeenUpgrade,
@@ -69,7 +69,10 @@ export async function requestUpgrade(
   return beginUpgrade(await checkUpgrade(request, dependencies), digest, seen, dependencies);
 }
 
-/** Cancels an upgrade for which the node wasn't stopped yet, or acknowledges that it was given up. Returns its description; undefined if there is none. */
+/**
+ * Cancels an upgrade that has not stopped the node yet, or acknowledges that it was given up. Returns the upgrade's description; undefined
+ * if there is none.
+ */
 export function cancelUpgrade(
   { upgrade }: SeenUpgrade,
   { state, events, clock, wake }: Pick<RequestUpgradeDependencies, "state" | "events" | "clock" | "wake">,
@@ -92,10 +95,10 @@ export function cancelUpgrade(
   return { words: formatUpgrade(record) };
 }
 
-/** Restore of the node's data requested by the operator; without a plan's digest, a dry run. */
+/** A restore of the node's data, requested by the operator; without a plan's digest, it is a dry run. */
 export type RequestedRestore = Readonly<{ snapshot?: string | undefined; digest?: string | undefined }>;
 
-/** Plans a restore of the node's data, or starts it if it still matches the plan shown. */
+/** Plans a restore of the node's data, or starts it if its plan still matches the one that was shown. */
 export async function requestRestore(
   { snapshot, digest }: RequestedRestore,
   seen: SeenUpgrade,

@@ -27,7 +27,7 @@ export type CheckNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Dependencies of the check whether an upgrade may start. */
+/** Dependencies for checking whether an upgrade may start. */
 export type WhyNotNowDependencies = Pick<
   CheckNodeDependencies,
   "driver" | "state" | "authority" | "isRestarting" | "budget"
@@ -35,11 +35,11 @@ export type WhyNotNowDependencies = Pick<
   Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
 
 /**
- * Finds why the sidecar may not upgrade its node now, regardless of the new version.
+ * Determines why the sidecar may not upgrade its node now, regardless of the new version.
  *
- * @param isRestore whether it is a restore, which the operator requests because restarts didn't help: neither a pause nor the budget blocks
- * it.
- * @param isPreCopied whether it is already in progress, and the node's data are copied.
+ * @param isRestore whether this is a restore, which the operator requests because restarts didn't help: neither a pause nor the budget
+ * blocks it.
+ * @param isPreCopied whether the upgrade is already in progress and the node's data has been copied.
  */
 export function* findObstacles(
   { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
@@ -58,7 +58,7 @@ export function* findObstacles(
     yield "the restart budget of this hour is used up (restart.budgetPerHour)";
 }
 
-/** Reads the facts about the running node that either version is verified by; undefined if it doesn't respond. */
+/** Reads the facts about the running node that are used to verify either version; undefined if the node doesn't respond. */
 export async function readNodeBefore({
   health,
   observer,

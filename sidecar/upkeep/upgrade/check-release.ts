@@ -17,18 +17,18 @@ import { nameVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { listRelease, ReleaseError } from "./program-files.ts";
 
-/** Request for an upgrade: the absolute path of the new programs, and their version, required if they don't report it. */
+/** Request for an upgrade: the absolute path of the new programs, and their version, which is required if they don't report it. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
 
 type CheckReleaseDependencies = Readonly<{
   settings: Pick<SidecarSettings, "node" | "nodeCli">;
-  /** Family of the node, and directory of its current programs. */
+  /** The node's family, and the directory that contains its current programs. */
   layout: Pick<NodeLayout, "family" | "binDirectory">;
   commits: () => ReleaseCommits;
   signal: AbortSignal;
 }>;
 
-/** Finds why a node can't be upgraded from one version to another. Pure. */
+/** Determines why a node can't be upgraded from one version to another. Pure. */
 export function findVersionProblems(from: ProgramIdentity, to: ProgramIdentity | undefined): readonly string[] {
   if (from.version === undefined && from.commit === undefined) {
     return ["the version that runs now is not known (VersionConsistent says what to set)"];
@@ -42,7 +42,7 @@ export function findVersionProblems(from: ProgramIdentity, to: ProgramIdentity |
   ];
 }
 
-/** Lists and identifies the new programs; returns the problem as text on failure. */
+/** Lists and identifies the new programs; on failure, returns the problem as text. */
 export async function readRelease(
   { source, version: givenVersion }: UpgradeRequest,
   { settings, layout: { binDirectory, family }, commits, signal }: CheckReleaseDependencies,

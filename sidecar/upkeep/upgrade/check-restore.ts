@@ -57,7 +57,7 @@ export async function checkRestore(
     keepsData: settings.upgrade.keepSnapshot,
   });
   if (problems.length > 0 || version === undefined || !found.ok) return { plan, record: undefined };
-  // A snapshot's content isn't known in advance: any block produced on top of it verifies it.
+  // A snapshot's content isn't known in advance, so any block produced on top of it verifies it.
   const before = {
     height: 0,
     autoPrune: false,
@@ -70,7 +70,7 @@ export async function checkRestore(
   return { plan, record };
 }
 
-/** Returns the store to replace in a restore: the part of its data that a published archive includes, or all of it. */
+/** Returns the store that a restore replaces: the part of its data that a published archive includes, or all of it. */
 function asRestored(store: UpgradeStore, part: string | undefined): UpgradeStore {
   const path = part === undefined ? store.path : join(store.path, part);
   return { ...store, path, aside: `${store.copy}-of-before` };

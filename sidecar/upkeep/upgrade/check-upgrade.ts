@@ -30,7 +30,7 @@ import { showsChanges } from "./data/changed-files.ts";
 import { explainNoRsync } from "./data/rsync.ts";
 import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
-/** Findings of the check, and the initial record of the upgrade; no record if there are problems. */
+/** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
 
 export type CheckUpgradeDependencies = CheckNodeDependencies &
@@ -48,7 +48,7 @@ export const measureWithinMs = 60_000;
 /**
  * Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing.
  *
- * @param isPreCopied whether it is already in progress, and the node's data are copied: the next step is to stop the node.
+ * @param isPreCopied whether the upgrade is already in progress and the node's data has been copied; the next step is to stop the node.
  */
 export async function checkUpgrade(
   request: UpgradeRequest,
@@ -115,7 +115,7 @@ export async function checkUpgrade(
   return { plan: shown, record };
 }
 
-/** Findings of a check to copy into the record. */
+/** Findings of a check that are copied into the record. */
 type CheckedWork = Omit<
   UpgradeRecord,
   keyof Progress<never> | "binDirectory" | "configPath" | "method" | "keepsCopy" | "isWithdrawn" | "waitsForBudget"
@@ -140,7 +140,7 @@ export function createRecord(
 
 const noAnswer = "the node does not answer: only if it runs well now can it be judged worse afterwards";
 
-/** Plans the change of node.conf, and finds its problems and warnings. */
+/** Plans the change to node.conf, and finds its problems and warnings. */
 async function checkConfig(
   reading: ConfigReading,
   { from, to }: Readonly<Record<"from" | "to", NodeVersion | undefined>>,
@@ -161,7 +161,7 @@ async function checkConfig(
   return { ...common, write, problems, warnings };
 }
 
-/** Finds the directories of a node's data, and returns the adjacent work directories for one upgrade or restore. */
+/** Finds the directories that hold a node's data, and returns the adjacent work directories for one upgrade or restore. */
 export function findWorkStores(
   document: ConfigDocument,
   work: string,
@@ -174,7 +174,7 @@ export function findWorkStores(
   return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
 }
 
-/** Finds why the new programs can't replace the old ones: if neither version nor commit distinguishes them, their content must. */
+/** Determines why the new programs can't replace the old ones: if neither version nor commit distinguishes them, their content must. */
 async function findProgramProblems(
   from: ProgramIdentity,
   release: Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }> | undefined,
@@ -187,8 +187,8 @@ async function findProgramProblems(
 }
 
 /**
- * Finds what an upgrade leaves outdated: the version setting, although the version reported by the node or its programs takes precedence,
- * and the fork schedule.
+ * Finds what an upgrade leaves outdated: the version setting, although a version reported by the node or its programs takes precedence over
+ * it, and the fork schedule.
  */
 function* findProgramWarnings(
   to: ProgramIdentity,
@@ -204,7 +204,7 @@ function* findProgramWarnings(
   yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get the one for ${name} before its fork`;
 }
 
-/** Finds warnings for the operator before data are copied while the node runs. */
+/** Finds warnings for the operator before data is copied while the node is running. */
 async function findDoubts(stores: readonly UpgradeStore[]): Promise<readonly string[]> {
   const doubts = stores.map(async ({ path }) =>
     (await showsChanges(path))

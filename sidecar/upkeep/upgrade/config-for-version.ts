@@ -42,7 +42,7 @@ export async function keepConfig(
   await replaceFile(kept, reading.bytes);
 }
 
-/** Migrates node.conf to the new version's keys, as the upkeep would once the node responds: so the version is verified with its final node.conf. */
+/** Migrates node.conf to the new version's keys, as the upkeep would once the node responds, so that the version is verified with its final node.conf. */
 export async function migrateConfig(
   record: UpgradeRecord,
   dependencies: ConfigStepDependencies,
@@ -51,7 +51,7 @@ export async function migrateConfig(
   const reading = await readWithDeadline(record.configPath, limitBytes, fileDeadline);
   if (!reading.ok) return { kind: "failed", why: reading.problem.message };
   const version = parseNodeVersion(record.to);
-  // Known only by its commit: the keys that it reads are unknown, and the current ones stay.
+  // The version is known only by its commit, so the keys that it reads are unknown, and the current keys stay.
   if (version === undefined) return { kind: "done" };
   const planned = await plan({ document: reading.document, version });
   const [problem] = planned.problems;
@@ -65,7 +65,7 @@ export async function migrateConfig(
   return writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
 }
 
-/** Restores the old node.conf; does nothing if none was saved, or it is already restored. */
+/** Restores the old node.conf. Does nothing if none was saved, or if it is already restored. */
 export async function putConfigBack(
   record: UpgradeRecord,
   dependencies: ConfigStepDependencies,

@@ -14,8 +14,8 @@ import { hasPower } from "./node-power.ts";
 import { isStart } from "./upgrade-route.ts";
 
 /**
- * Saves the progress of an upgrade, and charges the restart budget if its next step starts the node, in one write: after a kill the step is
- * resumed without another charge.
+ * Saves an upgrade's progress and, if its next step starts the node, charges the restart budget, in one write: after a kill, the step is
+ * resumed without being charged again.
  */
 export function keepRecord(
   record: UpgradeRecord,
@@ -34,7 +34,7 @@ export function keepRecord(
 
 export type StoredRecordDependencies = Readonly<{
   store: Pick<StateStore, "isWritable" | "failure">;
-  /** Called with the reason why the next step is blocked, and with undefined once it isn't. */
+  /** Called with the reason why the next step is blocked, and with undefined once it is no longer blocked. */
   blocked: (why: string | undefined) => void;
   clock: Pick<Clock, "monotonicMs">;
   signal: AbortSignal;
@@ -45,8 +45,8 @@ const keptWithinMs = 30_000;
 const tryAgainMs = 500;
 
 /**
- * Waits until the record of an upgrade is on disk; false on timeout. After a kill, an unrecorded step would be mistaken for another one: a
- * verified version would be rolled back, or the old data restored over themselves.
+ * Waits until an upgrade's record is on disk; false on timeout. After a kill, an unrecorded step would be mistaken for another step: a
+ * verified version would be rolled back, or old data would be restored over itself.
  */
 export async function isRecordStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<boolean> {
   const look = () => {
@@ -57,7 +57,7 @@ export async function isRecordStored({ store, blocked, clock, signal }: StoredRe
   return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
 }
 
-/** Explains why an upgrade can't continue while its state can't be written; undefined if it can. */
+/** Explains why an upgrade can't continue because its state can't be written; undefined if the state can be written. */
 function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
   const failed = failure();
   return failed && `It can't go on, because how far it is can't be kept: ${failed.message} It goes on by itself then.`;
@@ -88,7 +88,7 @@ export function explainBlocked(
 type RunningConfigDependencies = Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }> &
   Parameters<typeof saveHealthyConfig>[2];
 
-/** Retains the node.conf that the verified version was started with, for a rollback. */
+/** Retains the node.conf with which the verified version was started, for a rollback. */
 export async function keepRunningConfig(
   { end }: UpgradeRecord,
   dependencies: RunningConfigDependencies,

@@ -7,7 +7,7 @@ import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
 import type { StageOutcome } from "../../upgrade/next-stage.ts";
 
-/** Driver that stops and starts the node in two steps: between them nothing uses its files. */
+/** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
 export type NodePowerDependencies = Readonly<{
@@ -23,7 +23,7 @@ export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
 
 const checkAgainMs = 100;
 
-/** Consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
+/** Number of consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
 const closedLooks = 3;
 
 /** Whether a driver can stop the node without starting it. */
@@ -33,8 +33,8 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 
 /**
  * Stops the node, and checks that its port is closed and that the processes that listened on it have exited: a node closes its port first
- * and then writes its data. The command's result is no evidence either way: with some nodes it fails if the node isn't running, and a
- * failing one may exit with status 0. A failed command counts only if no process is visible.
+ * and then writes its data. The command's result is not evidence either way: with some nodes it fails if the node isn't running, and it may
+ * fail and still exit with status 0. A failed command counts only if no process is visible.
  *
  * @param before process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
@@ -48,7 +48,7 @@ export async function stopNode(
   let said = "";
   let hasFailed = false;
   try {
-    // Not killed with the sidecar: the command has its own time limit.
+    // The command isn't killed with the sidecar; it has its own time limit.
     const { complaint } = await driver.stop(new AbortController().signal);
     said = complaint ?? "";
   } catch (error) {

@@ -6,23 +6,23 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { isThere } from "./data/data-copy.ts";
 
-/** Max files of a release, and max bytes of them together. */
+/** Max number of files in a release, and their max total size in bytes. */
 const filesMax = 1_000;
 const bytesMax = 8 * 1024 ** 3;
 
-/** Suffix of a program that is being installed. */
+/** Suffix for a program that is being installed. */
 const temporarySuffix = ".gatehouse-new";
 
-/** Release that can't be installed; the message has the reason and the remedy. */
+/** The release can't be installed; the message contains the reason and the remedy. */
 export class ReleaseError extends Error {
   override readonly name = "ReleaseError";
   readonly code = "release_unusable";
 }
 
 /**
- * Lists the programs of a release with their hashes, sorted by name. Omits a configuration file, which is an example.
+ * Lists a release's programs with their hashes, sorted by name. Omits the configuration file, which is an example.
  *
- * @throws {ReleaseError} when it is not a directory of regular files, or too large.
+ * @throws {ReleaseError} when the release is not a directory of regular files, or is too large.
  */
 export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
@@ -55,7 +55,7 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
   return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Hashes those of the files that exist in a directory. */
+/** Hashes the given files that exist in a directory. */
 export async function hashFiles(
   files: readonly Pick<ReleaseFile, "name">[],
   directory: string,
@@ -68,13 +68,13 @@ export async function hashFiles(
   return found;
 }
 
-/** Finds a file that a directory lacks or has with different content; undefined if there is none. */
+/** Finds a file that is missing from a directory or has different content there; undefined if there is none. */
 export async function findOtherFile(files: readonly ReleaseFile[], directory: string): Promise<string | undefined> {
   const found = new Map((await hashFiles(files, directory)).map(({ name, sha256 }) => [name, sha256]));
   return files.find(({ name, sha256 }) => found.get(name) !== sha256)?.name;
 }
 
-/** Saves the programs to be replaced. `kept` gets its final name only once all of them are on disk. */
+/** Saves the programs that are about to be replaced. `kept` gets its final name only once all of them are on disk. */
 export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: string, kept: string): Promise<void> {
   if (await isThere(kept)) return;
   const part = `${kept}.part`;
@@ -89,9 +89,9 @@ export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: 
 }
 
 /**
- * Installs a release's programs in the bin directory, each by one rename.
+ * Installs a release's programs in the bin directory, each with one rename.
  *
- * @throws {ReleaseError} when a program isn't the approved one; it isn't installed then.
+ * @throws {ReleaseError} when a program isn't the approved one, in which case that program isn't installed.
  */
 export async function installPrograms(
   files: readonly ReleaseFile[],
@@ -101,7 +101,7 @@ export async function installPrograms(
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
 }
 
-/** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because then none were replaced. */
+/** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because in that case none were replaced. */
 export async function putProgramsBack(
   files: readonly ReleaseFile[],
   binDirectory: string,
@@ -116,7 +116,7 @@ export async function putProgramsBack(
   }
 }
 
-/** Replaces a file with a copy of another by one rename, preserving the owner; if a hash is given, only if the copy has it. */
+/** Replaces a file with a copy of another in one rename, preserving the owner. If a hash is given, replaces the file only if the copy has that hash. */
 async function putFile(from: string, to: string, sha256?: string): Promise<void> {
   const temporary = `${to}${temporarySuffix}`;
   const { mode, uid, gid } = await stat(from);

@@ -23,7 +23,7 @@ import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 /** Version to verify, and the facts and deadlines of the verification. */
 export type ProofOptions = Readonly<{
   wanted: ProgramIdentity;
-  /** Finds a program without that version's content, for nodes and tools that report no version; undefined if there is none. */
+  /** Finds a program whose content isn't that version's, for nodes and tools that report no version; undefined if there is none. */
   findOther: () => Promise<string | undefined>;
   before: HostNodeBefore;
   clientName: string | undefined;
@@ -31,7 +31,7 @@ export type ProofOptions = Readonly<{
   answersWithinMs: number;
   healthyWithinMs: number;
   metricsWithinMs: number;
-  /** Whether an earlier sidecar may have started it. */
+  /** Whether an earlier sidecar may have started the node. */
   isResumed: boolean;
 }>;
 
@@ -42,9 +42,9 @@ export type ProofDependencies = NodePowerDependencies &
 const checkAgainMs = 250;
 
 /**
- * Starts the node and verifies that it runs as a version with the old data: it responds, its height advances, metrics arrive (if checked);
- * it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old one; auto-pruning
- * is still on.
+ * Starts the node and verifies that it runs as the given version with the old data: it responds, its height advances, and metrics arrive
+ * (if checked); it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old
+ * one; auto-pruning is still on.
  */
 export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StageOutcome> {
   const { driver, signal } = dependencies;
@@ -86,7 +86,7 @@ async function checkVersion(
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
 }
 
-/** Identifies a running node by its own report. */
+/** Identifies a running node from what it reports itself. */
 export function identifyNode(
   { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
   clientName: string | undefined,

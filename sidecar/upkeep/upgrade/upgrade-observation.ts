@@ -11,25 +11,25 @@ const { words: stageWords } = upgradeRoute;
 export type UpgradeObservation = Readonly<{
   /** Current or last upgrade. */
   record: UpgradeRecord | undefined;
-  /** Start time of the upgrade approved in this process: no earlier sidecar started its first step. */
+  /** Start time of an upgrade that was approved in this process, which means that no earlier sidecar started its first step. */
   agreedMs: number | undefined;
-  /** Reason why it can't continue. */
+  /** Reason why the upgrade can't continue. */
   blocked: string | undefined;
-  /** Reason why the node, whose data are copied, couldn't be stopped at the last check. */
+  /** Reason why the node, whose data has been copied, couldn't be stopped at the last check. */
   trouble: string | undefined;
-  /** Running steps before the node is stopped; `end` aborts them at once. */
+  /** Steps that are running before the node is stopped; `end` aborts them at once. */
   preCopying: Readonly<{ done: Promise<void>; end: () => void }> | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
-/** Creates the observation of upgrades, starting with the stored one. */
+/** Creates the observation of upgrades, starting with the stored upgrade. */
 export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
   const nothing = { agreedMs: undefined, blocked: undefined, trouble: undefined, preCopying: undefined };
   return createObservation<UpgradeObservation>({ ...nothing, record }, onChange);
 }
 
-/** Derives the condition of the last upgrade; none if there was no upgrade. Pure. */
+/** Derives the condition for the last upgrade; none if there was no upgrade. Pure. */
 export function deriveUpgradeConditions(seen: UpgradeObservation, command: CommandText): readonly ConditionReport[] {
   const { record, blocked } = seen;
   const type = "UpgradeVerified";
@@ -39,7 +39,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
     return [deriveEarly(record, seen.trouble, command)];
   }
   if (record.end === undefined) {
-    // The node may be down: the operator must check.
+    // The node may be down, so the operator must check.
     if (blocked !== undefined) return [{ type, status: "False", reason: "Blocked", message }];
     return [{ type, status: "Unknown", reason: "Upgrading", message }];
   }
@@ -49,7 +49,7 @@ export function deriveUpgradeConditions(seen: UpgradeObservation, command: Comma
   return [{ type, status: "False", reason, message }];
 }
 
-/** Derives the condition of an upgrade that hasn't stopped the node. Pure. */
+/** Derives the condition for an upgrade that hasn't stopped the node yet. Pure. */
 function deriveEarly(record: UpgradeRecord, trouble: string | undefined, command: CommandText): ConditionReport {
   const type = "UpgradeVerified";
   const words = formatUpgrade(record);
@@ -136,7 +136,7 @@ function formatRestore(record: UpgradeRecord): string {
   return `${what} ${way}: ${restoreStageWords[stage] ?? stageWords[stage]} since ${since}.${why}`;
 }
 
-/** Descriptions of the stages that differ between a restore and an upgrade. */
+/** Stage descriptions that differ between a restore and an upgrade. */
 const restoreStageWords: Partial<Readonly<Record<UpgradeRecord["stage"], string>>> = {
   copying: "copying the snapshot",
   installing: "putting the copy of the snapshot in the place of the data",

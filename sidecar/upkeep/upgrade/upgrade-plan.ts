@@ -10,15 +10,15 @@ export type UpgradePlan = Readonly<{
   from?: string;
   to?: string;
   steps: readonly string[];
-  /** Reasons why it can't be done now. */
+  /** Reasons why the upgrade can't be done now. */
   problems: readonly string[];
-  /** Warnings that don't block it. */
+  /** Warnings that don't block the upgrade. */
   warnings: readonly string[];
   /** Identifies this plan, so that only the plan that was shown is executed. */
   digest: string;
 }>;
 
-/** Findings that the plan describes. */
+/** Findings on which the plan is based. */
 export type UpgradeFindings = Readonly<{
   source: string;
   /** Version, or else the commit. */
@@ -33,7 +33,7 @@ export type UpgradeFindings = Readonly<{
   settings: Pick<SidecarSettings, "upgrade" | "restart">;
 }>;
 
-/** Describes the plan of an upgrade. Pure. */
+/** Builds the plan for an upgrade. Pure. */
 export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   const { from, to, files, source, stores, write, problems, warnings, settings } = found;
   const { answersWithinMs, healthyWithinMs, metricsWithinMs } = settings.restart;

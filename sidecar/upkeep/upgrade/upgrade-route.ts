@@ -7,13 +7,13 @@ import {
 } from "../state/upgrade-record.ts";
 import type { Route } from "../../upgrade/next-stage.ts";
 
-/** Stages of an upgrade or a restore of a node whose programs and data are on this machine. */
+/** Stages for upgrading a node, or restoring its data, when its programs and data are on this machine. */
 export const upgradeRoute: Route<UpgradeStage, UpgradeRecord> = {
   runner: "the sidecar",
   forward: listSteps,
   back: listBack,
   cleanups: { cleaning: "committed", "giving-up": "given-up" },
-  // A supervisor may start the node with the first new program, before the upgrade does.
+  // A supervisor may start the node as soon as the first new program is installed, before the upgrade starts it.
   facts: (stage) => (stage === "installing" ? { newRan: true } : {}),
   words: {
     "pre-copying": "copying the data while the node runs",
@@ -34,9 +34,9 @@ export const upgradeRoute: Route<UpgradeStage, UpgradeRecord> = {
 };
 
 /**
- * Lists the stages of the rollback. While only the old version has run, the copies are removed, and the node is started unless it runs:
- * stopping one that couldn't be stopped would fail again, and strand a node that serves. A node that wasn't to be stopped yet is left
- * alone.
+ * Lists the stages of the rollback. If only the old version has run, the copies are removed, and the node is started unless it is already
+ * running. The node is not stopped again: if it couldn't be stopped before, that would fail again, and strand a node that serves. A node
+ * that was not yet supposed to be stopped is left alone.
  */
 export function listBack({
   stage,
@@ -54,7 +54,7 @@ export function isBackward(stage: UpgradeStage): stage is BackwardStage {
   return stage.startsWith("back-");
 }
 
-/** Whether a stage starts the node, which charges the restart budget once. */
+/** Whether a stage starts the node. Such a stage charges the restart budget once. */
 export function isStart(stage: UpgradeStage): boolean {
   return stage === "proving" || stage === "back-proving";
 }

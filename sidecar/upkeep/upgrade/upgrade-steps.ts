@@ -29,13 +29,13 @@ export type UpgradeStepsDependencies = ProofDependencies &
     waitForStop: (record: UpgradeRecord) => ReturnType<typeof waitForStop>;
     /** Called when node.conf may have changed, before the node is verified with it. */
     readConfig: () => Promise<void>;
-    /** Called once a version is started, before the upgrade ends: with the previous version, node.conf would be changed back. */
+    /** Called once a version has started, before the upgrade ends. If the previous version were still recorded, node.conf would be changed back. */
     observeVersion: () => Promise<void>;
   }>;
 
 const done: StageOutcome = { kind: "done" };
 
-/** Creates the steps to upgrade a node whose programs and data are on this machine. */
+/** Creates the steps for upgrading a node whose programs and data are on this machine. */
 export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): StageSteps<UpgradeStage, UpgradeRecord> {
   const { settings, signal, readConfig, observeVersion } = dependencies;
   const stop = ({ before }: UpgradeRecord) =>
@@ -46,7 +46,10 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Stag
     await observeVersion();
     return outcome;
   };
-  /** Guards a step: a supervisor, or a reboot during the sidecar's downtime, may have started the node since its stop, and then the step touches nothing. */
+  /**
+   * Guards a step: a supervisor, or a reboot while the sidecar was down, may have started the node since it was stopped. In that case the
+   * step touches nothing.
+   */
   const requireStopped =
     (step: (record: UpgradeRecord) => Promise<StageOutcome>) =>
     async (record: UpgradeRecord): Promise<StageOutcome> =>
@@ -55,7 +58,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Stag
     "pre-copying": async (record, { amend }) => {
       await copyRunningStores(record, { timeoutMs: settings.upgrade.preCopyTimeoutMs, signal }, dependencies);
       const { before, ...outcome } = await dependencies.waitForStop(record);
-      // A cancellation meanwhile has changed the record.
+      // If the upgrade was cancelled in the meantime, the record has changed.
       if (before !== undefined && !signal.aborted) await amend({ before });
       return outcome;
     },
@@ -74,7 +77,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Stag
       await keepPrograms(record.files, record.binDirectory, locateKeptPrograms(record));
       await keepConfig(record, dependencies);
       await copyData(record, dependencies);
-      // If a supervisor has started the node meanwhile, the copy is invalid.
+      // If a supervisor has started the node in the meantime, the copy is invalid.
       if (await isStopped(dependencies)) return done;
       for (const store of record.stores) await removeCopy(store);
       return { kind: "failed", why: startedMeanwhile };
@@ -97,7 +100,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Stag
       for (const store of stores) await (restoredFrom === undefined ? putStoreBack(store) : revertRestore(store));
       return done;
     }),
-    // If the new version never ran on the data, they are the old ones.
+    // If the new version never ran on the data, it is still the old data.
     "back-discarding": async ({ stores }) => {
       for (const store of stores) await removeCopy(store);
       return done;
@@ -106,7 +109,7 @@ export function createUpgradeSteps(dependencies: UpgradeStepsDependencies): Stag
   };
 }
 
-/** Builds the verification of one side of an upgrade: its version, its commit, and the content of its programs. */
+/** Builds the verification for one side of an upgrade: its version, its commit, and the content of its programs. */
 function buildProof(
   side: "from" | "to",
   record: UpgradeRecord,
@@ -141,7 +144,7 @@ function locateKeptPrograms({ directory }: UpgradeRecord): string {
   return join(directory, "programs");
 }
 
-/** Kills the copying processes that an earlier sidecar left there, and removes the work directories. */
+/** Kills any copying processes that an earlier sidecar left in the work directories, and removes the directories. */
 async function removeWork(record: UpgradeRecord, signal: AbortSignal): Promise<StageOutcome> {
   const directories = listUpgradeDirectories(record);
   try {

@@ -22,8 +22,8 @@ const another = "the programs, node.conf, the data's place or the settings are o
 const mayGoOn = ({ record }: UpgradeCheck) => record !== undefined;
 
 /**
- * Waits until the node, whose data are copied, may be stopped: there are no problems, and the upgrade is still the approved one. Temporary
- * problems (a restart, an unresponsive node) are waited out. Also returns the facts about the node at that time.
+ * Waits until the node, whose data has been copied, may be stopped: there are no problems, and the upgrade is still the approved one.
+ * Temporary problems (a restart, an unresponsive node) are waited out. Also returns the facts about the node at that time.
  */
 export async function waitForStop(
   { preCopy }: Pick<UpgradeRecord, "preCopy">,

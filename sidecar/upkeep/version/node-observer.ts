@@ -10,16 +10,19 @@ import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
-/** Observer of the reports of the node and node_cli: the version and PruneInfo. */
+/** Observes what the node and node_cli report: the version and PruneInfo. */
 export type NodeObserver = Readonly<{
   version: () => VersionResolution;
   /** Returns the last PruneInfo, a new object for each query; undefined if the last query returned none. */
   pruneInfo: () => PruneInfo | undefined;
-  /** Returns why node_cli can't be run, if the last query found it missing or not executable. */
+  /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
   missing: () => string | undefined;
   /** Runs node_cli now. */
   look: (signal: AbortSignal) => Promise<void>;
-  /** Whether the node itself reported the version, or node and tool had their chance to: the configured version may be outdated by an upgrade. */
+  /**
+   * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the
+   * configured version may be outdated.
+   */
   isReady: () => boolean;
   done: Promise<void>;
 }>;
@@ -46,10 +49,10 @@ export type NodeObserverDependencies = Readonly<{
   onChange: () => void;
 }>;
 
-/** Max wait for a hung node or tool at the start, if another source provides the version. */
+/** Max wait at startup for a hung node or tool, if another source provides the version. */
 const firstWordMs = 5_000;
 
-/** Interval of the check whether a query is due. */
+/** Interval between checks of whether a query is due. */
 const checkMs = 1_000;
 
 const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
@@ -57,9 +60,9 @@ const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither
 const watchedLook: WatchedCheck = { what: "The check of node_cli", types: ["NodeCliWorking"] };
 
 /**
- * Runs `node_cli` periodically for its version and PruneInfo, and publishes on the board whether it works. A failed tool is rerun after a
- * second, then with a doubling delay up to the regular interval, and as soon as the node starts to respond: in a pod the sidecar starts
- * before the tool's container.
+ * Runs `node_cli` periodically to read its version and PruneInfo, and publishes on the board whether it works. A tool that failed is rerun
+ * after a second, then with a delay that doubles up to the regular interval, and also as soon as the node starts to respond: in a pod, the
+ * sidecar starts before the tool's container.
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
   const { nodeCli, health, clock, board, onChange } = dependencies;
@@ -138,13 +141,13 @@ function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | 
   return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
 }
 
-/** Follows the version printed by node_cli, and resolves the node's version from that and the other sources. */
+/** Tracks the version printed by node_cli, and resolves the node's version from it and the other sources. */
 function followVersions(
   { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
   { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
-  // node_cli's version when the node last reported its own: a different one since then means a different node.
+  // node_cli's version when the node last reported its own. If node_cli has since printed a different version, the node is a different one.
   let printedThen: string | undefined;
   const note = () => {
     if (health().binaryVersion?.isCurrent === true) printedThen = printed;
@@ -177,7 +180,7 @@ function followVersions(
   };
 }
 
-/** Interval between the two queries that confirm a changed version. */
+/** Interval between the two queries that confirm a version change. */
 const repeatedAfterMs = 250;
 
 /**
@@ -209,7 +212,7 @@ function deriveNodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: num
   const type = "NodeCliWorking";
   if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
   const again = `t is run again at ${new Date(againAtMs).toISOString()}`;
-  // The tool's output may end with a command: a sentence right after it would be copied along.
+  // The tool's output may end with a command; a sentence directly after it would be copied along with the command.
   const message = /[.?!]$/.test(result.message) ? `${result.message} I${again}.` : `${result.message} (i${again})`;
   return { type, status: "False", reason: result.reason, message };
 }

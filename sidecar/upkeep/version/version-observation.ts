@@ -3,11 +3,11 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Version of the node at the last iteration. */
+/** The node's version at the last iteration. */
 export type VersionObservation = Readonly<{
   /** Absent before the first iteration. */
   resolution: VersionResolution | undefined;
-  /** Reason why the node's location doesn't match the version. */
+  /** Reason why the node's location is inconsistent with the version. */
   doubtOfPlace: string | undefined;
   /** Last reported version. */
   text: string | undefined;
@@ -38,7 +38,7 @@ export function noteVersion(
   seen.note({ resolution, doubtOfPlace, text });
 }
 
-/** Derives the condition whether all sources of the version agree, including the node's location. Pure. */
+/** Derives the condition for whether all sources of the version agree, including the node's location. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionConsistent";
   if (resolution === undefined) return [];

@@ -15,44 +15,44 @@ import {
 
 /** Sources of the node's version. */
 export type VersionSources = Readonly<{
-  /** `debug_protocolVersion.binaryVersion`, and whether the node reported it since it last became responsive. */
+  /** `debug_protocolVersion.binaryVersion`, and whether the node has reported it since it last became responsive. */
   binary?: ReportedVersion | undefined;
   setting?: string | undefined;
   /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
-  /** Name or path of the tool, which it may print as its own name. */
+  /** The tool's name or path, which the tool may print as its own name. */
   toolCommand?: string | undefined;
   /** Response to `web3_clientVersion`. */
   clientVersion?: ReportedVersion | undefined;
   /** Prefix of this node's `web3_clientVersion`. */
   clientName?: string | undefined;
   image?: string | undefined;
-  /** Releases by their commits, for programs that report no other version. */
+  /** Releases, keyed by commit, for programs that report no other version. */
   commits?: ReleaseCommits | undefined;
 }>;
 
 /** Effective version, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
-  /** Commit that the node, or else its program, was built from. */
+  /** Commit from which the node was built or, if that is unknown, the commit of its program. */
   commit?: string;
   source?: string;
-  /** Whether the running node reported it. */
+  /** Whether the running node reported the version. */
   isRunning?: boolean;
   disagreements: readonly string[];
-  /** Reason why the version is too uncertain to rename keys for it, and the remedy; such keys stay unchanged. */
+  /** Reason why the version is too uncertain for renaming keys, and the remedy. The keys stay unchanged. */
   doubt?: string;
-  /** Responses that contained no version; empty if there is a version. */
+  /** Responses that contained no version; empty if the version is known. */
   heard: readonly string[];
 }>;
 
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), else from a `web3_clientVersion` of a known
+ * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), or else from a `web3_clientVersion` with a known
  * name, node_cli, the setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting outdated, so
- * reports of the node or its programs take precedence. The version that the node reported before it went down stays effective while
- * node_cli's is unchanged, but doesn't determine key names: the node may return as another version. Pure.
+ * reports from the node or its programs take precedence. The version that the node reported before it went down stays effective while
+ * node_cli's is unchanged, but doesn't determine key names: the node may come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const programs = identifyPrograms(sources);
@@ -79,7 +79,7 @@ const sourceNames = {
   lastClient: "web3_clientVersion, before the node stopped answering",
 } as const;
 
-/** Identifies the running node and the installed program, each by its own report. */
+/** Identifies the running node and the installed program, each from what it reports itself. */
 function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: VersionSources) {
   return {
     binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
@@ -87,7 +87,7 @@ function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: Versio
   };
 }
 
-/** Whether a tool's output identifies a different program from an earlier output. */
+/** Whether a tool's output identifies a different program than an earlier output. */
 export function isAnotherProgram(
   { now, before, toolCommand }: Readonly<Partial<Record<"now" | "before" | "toolCommand", string | undefined>>>,
   commits: ReleaseCommits,
@@ -128,7 +128,7 @@ function findDoubt(
   return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
-/** Lists the responses without a version of this node, for the operator who has to set it. */
+/** Lists the responses that don't contain a version of this node, for the operator who has to set it. */
 function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),

@@ -4,14 +4,14 @@ import type { NodeObserver } from "./node-observer.ts";
 import { noteVersion, type ObservedVersion } from "./version-observation.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** Version of the node; `moved`: whether its location has changed; `doubtOfPlace`: why the location doesn't match the version. */
+/** The node's version. `moved`: whether its location has changed; `doubtOfPlace`: why the location is inconsistent with the version. */
 export type TrackedVersion = Readonly<{
   resolution: VersionResolution;
   moved: boolean;
   doubtOfPlace: string | undefined;
 }>;
 
-/** Follows the node's version; returns undefined until node and tool had their chance to report it: nothing is reported or done before. */
+/** Tracks the node's version. Returns undefined until the node and the tool have had a chance to report it; before that, nothing is reported or done. */
 export type VersionStep = () => Promise<TrackedVersion | undefined>;
 
 export function createVersionStep(

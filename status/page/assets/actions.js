@@ -2,7 +2,7 @@ import { element, find, setText, showList } from "./elements.js";
 
 const timeoutMs = 10_000;
 
-/** Each action's label, confirmation text and result texts. */
+/** Label, confirmation text and result texts for each action. */
 const actions = {
   resume: {
     label: "Resume",
@@ -40,7 +40,7 @@ const actions = {
   },
 };
 
-/** The plan shown on the page: a confirmation applies to this plan only. */
+/** The plan that the page shows; a confirmation applies only to this plan. */
 let shownDigest;
 let agreed;
 
@@ -53,7 +53,7 @@ function refusalWords(status) {
   return `The sidecar answered with status ${status}. Look at its log.`;
 }
 
-/** The token goes in a header that no other site's page can send; a cookie would be sent automatically. */
+/** The token is sent in a header, which no other site's page can set; a cookie would be sent automatically. */
 async function send(name, body) {
   const response = await fetch(`/control/${name}`, {
     method: "POST",
@@ -75,7 +75,7 @@ function confirmAction(name) {
     find("#token").focus();
     return;
   }
-  // A header may only contain printable ASCII; with anything else nothing could be sent.
+  // A header may only contain printable ASCII; with anything else, the request could not be sent.
   if (/[^\x21-\x7e]/.test(find("#token").value.trim())) {
     setText(find("#action-result"), wrongToken);
     return;
@@ -105,7 +105,7 @@ function button(name) {
   return made;
 }
 
-/** Offers the actions available now; none if the sidecar has no token. */
+/** Offers the actions that are currently available; none if the sidecar has no token. */
 export function showActions({ actions: offered, plan }) {
   shownDigest = plan?.digest;
   find("#actions-section").hidden = offered === undefined;

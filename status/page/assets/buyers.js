@@ -1,10 +1,10 @@
 import { commandBlock } from "./copy.js";
 import { element, find } from "./elements.js";
 
-/** The lines shown; a redraw would clear the reader's selection. */
+/** The lines that are currently shown; redrawing them would clear the reader's selection. */
 let shown;
 
-/** Shows the configuration that stock clients need to pay this seller. */
+/** Shows the configuration with which stock clients can pay this seller. */
 export function showBuyers(buyers) {
   find("#buyers-section").hidden = buyers === undefined;
   const lines = JSON.stringify(buyers);

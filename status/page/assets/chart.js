@@ -1,7 +1,7 @@
 import { element, svgElement } from "./elements.js";
 import { timeOfDay } from "./times.js";
 
-/** Dimensions of a chart in pixels; its width is its container's, so that text is as large on a phone as on a desktop. */
+/** Dimensions of a chart in pixels. The width is that of its container, so that text is as large on a phone as on a desktop. */
 const height = 132;
 const [top, bottom, left, right] = [12, 22, 46, 10];
 
@@ -38,7 +38,7 @@ function segmentsOf(points) {
   return segments;
 }
 
-/** Returns the scales of a chart; all charts of a page share the time scale. */
+/** Returns a chart's scales; all charts on a page share the time scale. */
 function scalesOf({ from, to, width, ticks }) {
   const x = (ms) => left + ((width - left - right) * (ms - from)) / Math.max(1, to - from);
   const y = (value) => height - bottom - ((height - bottom - top) * value) / ticks.at(-1);
@@ -62,7 +62,7 @@ function axes({ x, y }, { from, to, ticks, width }) {
   return [...levels, ...times];
 }
 
-/** Returns bands for the outages of the node. */
+/** Returns bands that mark the node's outages. */
 function bands({ x }, { from, to, outages, width }) {
   return outages.flatMap(({ fromMs, toMs = to }) => {
     const [start, end] = [Math.max(left, x(fromMs)), Math.min(width - right, x(toMs))];
@@ -78,7 +78,7 @@ function bands({ x }, { from, to, outages, width }) {
   });
 }
 
-/** Returns a mark for each restart: a dashed line with a small flag. */
+/** Returns a marker for each restart: a dashed line with a small flag. */
 function marks({ x }, { from, to, events }) {
   const seen = new Set();
   return events.flatMap(({ atMs }) => {
@@ -103,7 +103,7 @@ function lines({ x, y }, series) {
 }
 
 /**
- * Draws series over one time axis.
+ * Draws series along one time axis.
  *
  * @param svg target element
  * @param view `{ from, to, outages, events, series: [{ points: [{ atMs, value }], kind }] }`; null values are gaps
@@ -134,7 +134,7 @@ function moveCursor(cursor, x) {
   cursor.setAttribute("x2", x);
 }
 
-/** Returns the frame of a chart: its title, its value, its keyboard handle. */
+/** Returns a chart's frame: its title, its value, and the element that receives keyboard input. */
 export function chartFrame({ id, title }) {
   const svg = svgElement("svg", { "aria-hidden": "true" });
   const handle = element(

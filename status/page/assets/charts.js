@@ -2,7 +2,7 @@ import { chartFrame, draw, valueWords } from "./chart.js";
 import { element, find, setText } from "./elements.js";
 import { duration, timeOfDay } from "./times.js";
 
-/** The charts, all over the same times. */
+/** The charts, all over the same time range. */
 const drawn = [
   { id: "blocks-chart", title: "Blocks per minute", unit: "", column: "blocksPerMinute" },
   { id: "rpc-chart", title: "RPC latency", unit: "ms", column: "rpcMs" },
@@ -19,7 +19,7 @@ const drawn = [
 /** Events marked in the charts. */
 const marked = new Set(["restart", "roll-back", "hold", "upgrade"]);
 
-/** The reader's selection: the range, and the time under the cursor. */
+/** The reader's selection: the range, and the time at the cursor. */
 const look = { range: 0, atMs: undefined };
 let frames;
 let current;
@@ -37,7 +37,7 @@ function move(ms) {
   showCursor();
 }
 
-/** Handles a slider's keys: one sample, ten samples, the ends; Escape leaves. */
+/** Handles the keys as on a slider: move by one sample, by ten samples, or to either end; Escape leaves. */
 function moveByKey(event) {
   const { atMs: times } = current.columns;
   const at = look.atMs === undefined ? times.length - 1 : nearest(times, look.atMs);
@@ -73,7 +73,7 @@ function rangeChoice({ name }, index) {
   return element("label", {}, input, element("span", {}, name));
 }
 
-/** Returns the events within half a sample interval of a time. */
+/** Returns the events within half a sample interval of the given time. */
 function happeningsAt(ms, { columns, outages, events }, nowMs) {
   const [first, second] = columns.atMs.slice(-2);
   const halfMs = Math.max(2_500, ((second ?? first) - first) / 2);
@@ -86,7 +86,7 @@ function happeningsAt(ms, { columns, outages, events }, nowMs) {
   return [...marks, `not serving from ${timeOfDay(outage.fromMs, { seconds: true })}, for ${lasted}`];
 }
 
-/** Writes the values under the cursor, or the latest ones, into all captions. */
+/** Writes the values at the cursor, or the latest values, into all captions. */
 function showCursor() {
   const { columns, nowMs } = current;
   const index = look.atMs === undefined ? columns.atMs.length - 1 : nearest(columns.atMs, look.atMs);
@@ -111,7 +111,7 @@ function drawAll() {
   const { history, events, nowMs } = current.shown;
   const { columns, spanMs } = history.ranges[look.range];
   const first = columns.atMs[0] ?? nowMs;
-  // A new sidecar's few values fill the chart; an empty hour would be less useful.
+  // The few values of a newly started sidecar fill the chart; an empty hour would be less useful.
   const from = Math.max(nowMs - spanMs, Math.min(first, nowMs - 60_000));
   Object.assign(current, { columns, nowMs, outages: history.outages });
   current.events = events

@@ -26,7 +26,7 @@ function checkItem({ type, reason, status, title, message, since }) {
   );
 }
 
-/** Shows all checks, folded: failing checks are shown above. */
+/** Shows all checks, collapsed: failing checks are already shown above. */
 export function showChecks(conditions) {
   const of = (wanted) => conditions.filter(({ status }) => status === wanted);
   const [right, wrong, unknown] = [of("True"), of("False"), of("Unknown")];

@@ -2,7 +2,10 @@ import { element, setText } from "./elements.js";
 
 const shownMs = 2_000;
 
-/** Copies a text. Browsers allow the clipboard only on TLS and localhost pages; elsewhere this copies a selection the old way. */
+/**
+ * Copies a text. Browsers allow clipboard access only on pages served over TLS or from localhost; elsewhere, this selects the text and
+ * copies the selection.
+ */
 async function copy(text, place) {
   if (navigator.clipboard !== undefined) {
     await navigator.clipboard.writeText(text);

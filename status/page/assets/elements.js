@@ -5,7 +5,7 @@ export function find(selector) {
   return document.querySelector(selector);
 }
 
-/** Creates an element from texts and elements. Texts are never parsed as HTML. */
+/** Creates an element from strings and elements. Strings are never parsed as HTML. */
 export function element(name, { className, ...attributes } = {}, ...children) {
   const made = document.createElement(name);
   if (className !== undefined) made.className = className;
@@ -22,7 +22,7 @@ export function svgElement(name, attributes, ...children) {
   return made;
 }
 
-/** Returns one of the page's icons; its meaning is always next to it as text. */
+/** Returns one of the page's icons; the text next to an icon always gives its meaning. */
 export function icon(name) {
   return svgElement("svg", { class: "icon", "aria-hidden": "true" }, svgElement("use", { href: `#icon-${name}` }));
 }
@@ -32,7 +32,7 @@ export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
-/** Returns a text with words between backticks as code. */
+/** Returns a text in which words between backticks are rendered as code. */
 export function withCode(text) {
   const made = document.createDocumentFragment();
   const parts = text.split(/`([^`]+)`/);
@@ -43,10 +43,10 @@ export function withCode(text) {
 const keys = new WeakMap();
 
 /**
- * Shows one element per item. Elements of unchanged items stay untouched, so that the reader's selection and scroll position survive
+ * Shows one element per item. Elements for unchanged items stay untouched, so that the reader's selection and scroll position survive
  * updates.
  *
- * @param same `keyOf`: an item's key, if that is less than the whole item; `update` then writes the rest
+ * @param same `keyOf`: returns an item's key, if that is less than the whole item; `update` then writes the rest
  */
 export function showList(list, items, makeItem, { keyOf = JSON.stringify, update = () => undefined } = {}) {
   const kept = new Map([...list.children].map((child) => [keys.get(child), child]));
@@ -68,7 +68,7 @@ export function showList(list, items, makeItem, { keyOf = JSON.stringify, update
   }
 }
 
-/** Colours of the tab's icon by verdict level. */
+/** Colours for the tab's icon, by verdict level. */
 const colours = {
   healthy: "#1a9c5b",
   working: "#2f80d8",
@@ -80,7 +80,7 @@ const colours = {
   stale: "#7a8694",
 };
 
-/** Draws the tab's icon: the product's, in the colour of a level. */
+/** Draws the tab's icon: the product's icon in the colour of the given level. */
 export function showIcon(level) {
   const path = find("#icon-gatehouse path").getAttribute("d");
   const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="${colours[level]}" d="${path}"/></svg>`;

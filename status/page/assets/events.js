@@ -1,10 +1,10 @@
 import { element, find, showList, withCode } from "./elements.js";
 import { timeElement } from "./times.js";
 
-/** Number of changes shown unfolded; older ones are among the events. */
+/** Number of changes shown expanded; older changes are listed among the events. */
 const changesShown = 8;
 
-/** Observations, not actions. */
+/** Kinds of events that are observations, not actions. */
 const seen = new Set(["condition"]);
 
 function eventItem({ at, kind, message, why }) {

@@ -26,11 +26,11 @@ function bytes(count) {
 
 const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
 
-/** Formats how long a balance lasts; more than a year is irrelevant for planning. */
+/** Formats how long a balance will last; anything over a year is irrelevant for planning. */
 const lasts = (days) =>
   days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
 
-/** Returns rows for payments settled by a facilitator or received by a resource server. */
+/** Returns rows for the payments that a facilitator settled or a resource server received. */
 function paymentRows({ service, pending, settled, unpaid, refused, overMs, balance, balanceUnit, balanceDays, old }) {
   const isSeller = service === "resource-server";
   const refusals = refused.reduce((total, { count }) => total + count, 0);
@@ -86,7 +86,7 @@ function rowsOf({ lastBlock, rpc, gateway, restarts, disk, payments }) {
   ].filter((row) => row !== undefined);
 }
 
-/** Shows figures in a list; all of them are marked old if `live` is false. */
+/** Shows figures in a list; if `live` is false, all of them are marked as old. */
 export function listFigures(list, figures, { live }) {
   showList(
     list,
@@ -108,7 +108,7 @@ export function listFigures(list, figures, { live }) {
   );
 }
 
-/** Shows the figures; all of them are marked old while the sidecar does not respond (`live` false). */
+/** Shows the figures; while the sidecar does not respond (`live` false), all of them are marked as old. */
 export function showFigures(figures, { live, isDiskLow }) {
   const { disk } = figures;
   const judged = { ...figures, ...(disk === undefined ? {} : { disk: { ...disk, bad: isDiskLow } }) };

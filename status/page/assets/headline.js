@@ -3,7 +3,7 @@ import { longDuration } from "./times.js";
 
 const iconNames = { down: "degraded", degraded: "warning", waiting: "paused" };
 
-/** States without a duration: it only matters for a state whose end somebody waits for. */
+/** States shown without a duration, which matters only for a state that someone is waiting to end. */
 const timeless = new Set(["healthy", "waiting", "degraded", "unknown"]);
 
 /** Formats the headline: the state and, where relevant, its duration. */
@@ -13,8 +13,8 @@ export function titleOf({ state, since, beganEarlier }, level, nowMs) {
 }
 
 /**
- * Shows the verdict at the top, in the tab's title and as the tab's icon. Text for screen readers contains no running time: it would be
- * announced again every two seconds.
+ * Shows the verdict at the top of the page, in the tab's title and as the tab's icon. Text for screen readers contains no running time,
+ * because it would be announced again every two seconds.
  */
 export function showVerdict({ level, state, title, cause }, name) {
   const verdict = find("#verdict");
@@ -28,12 +28,12 @@ export function showVerdict({ level, state, title, cause }, name) {
   showIcon(level);
 }
 
-/** Returns a status's subject: the node's name, or the kind of a service without a node. */
+/** Returns the subject of a status: the node's name, or the kind of service if there is no node. */
 export function nameOf({ service, node }) {
   return node?.name ?? service;
 }
 
-/** Shows the name and kind. Values reported by the node are dimmed while it does not respond. */
+/** Shows the name and kind. Values reported by the node are dimmed while the node does not respond. */
 export function showName(status, { live }) {
   setText(find("#name"), nameOf(status));
   const { mode, service, tags: fixed = [] } = status;

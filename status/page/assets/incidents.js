@@ -57,7 +57,7 @@ function incidentItem({ severity, type, reason, title, since, steps, runbook, co
   );
 }
 
-/** Returns a card's key: its messages may contain a running time, which must not close a card that the reader has opened. */
+/** Returns a card's key. Messages are not part of it: they may contain a running time, whose change must not close a card that the reader has opened. */
 function keyOf({ severity, type, reason, since, steps, consequences }) {
   return JSON.stringify([severity, type, reason, since, steps, consequences.map((one) => [one.type, one.reason])]);
 }

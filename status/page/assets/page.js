@@ -11,11 +11,11 @@ import { showPlan } from "./plan.js";
 import { duration, refreshTimes, timeOfDay } from "./times.js";
 import { showTraffic } from "./traffic.js";
 
-/** Interval between two updates, and timeout of a request. */
+/** Interval between updates, and timeout for a request. */
 const intervalMs = 2_000;
 const timeoutMs = 5_000;
 
-/** The last response, and when it arrived by this page's clock. */
+/** The last response, and the time at which it arrived by this page's clock. */
 let last;
 
 function isDiskLow({ conditions }) {
@@ -40,7 +40,7 @@ function show(status) {
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
 
-/** Shows the additional parts of a service with a node. */
+/** Shows the additional parts for a service that has a node. */
 function showNodeParts({ history, events, traffic, node }, nowMs) {
   for (const part of ["charts", "changes", "traffic"]) find(`#${part}-section`).hidden = node === undefined;
   if (node === undefined) return;
@@ -49,7 +49,7 @@ function showNodeParts({ history, events, traffic, node }, nowMs) {
   showTraffic(traffic);
 }
 
-/** Links the other pages of the stack. */
+/** Links to the other pages of the stack. */
 function showPages({ pages, runbooks }) {
   find("#runbooks").hidden = runbooks !== true;
   find("#pages").hidden = pages.length === 0;
@@ -60,7 +60,7 @@ function showPages({ pages, runbooks }) {
   if (find("#pages").childElementCount !== pages.length) find("#pages").replaceChildren(...links);
 }
 
-/** Shows a prominent warning that the data is old; the data stays, because it is the latest known. */
+/** Shows a prominent warning that the data is old. The data stays on the page, because it is the latest that is known. */
 function showStale(why) {
   const retry = `This page retries every ${intervalMs / 1_000} seconds.`;
   const service = last?.status.service ?? "service";
@@ -89,13 +89,13 @@ async function readStatus() {
   return response.json();
 }
 
-/** Describes in plain words why there is no response. */
+/** Describes in plain words why there was no response. */
 function words(error) {
   if (error.name === "TimeoutError") return `it did not answer within ${timeoutMs / 1_000} seconds`;
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
 
-/** Reads the status and shows it; a response that this page can't show does not count as an unreachable sidecar. */
+/** Reads the status and shows it. A response that this page can't display does not mean that the sidecar is unreachable. */
 async function update() {
   try {
     const status = await readStatus().catch((error) => showStale(words(error)));
@@ -111,7 +111,7 @@ async function update() {
   }
 }
 
-/** Waits for the next update; a page that becomes visible again does not wait. */
+/** Waits for the next update. A page that becomes visible again is updated at once. */
 function nextUpdate() {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, intervalMs);

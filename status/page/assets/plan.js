@@ -1,6 +1,6 @@
 import { element, find, showList } from "./elements.js";
 
-/** Shows what the sidecar would change, while it waits for an operator's approval or only observes. */
+/** Shows what the sidecar would change, while it is awaiting an operator's approval or is only observing. */
 export function showPlan(plan, conditions) {
   const adopted = conditions.find(({ type }) => type === "Adopted");
   const isWaiting = adopted !== undefined && adopted.reason !== "Adopted";

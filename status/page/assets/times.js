@@ -1,6 +1,6 @@
 import { element } from "./elements.js";
 
-/** ISO order of date and time in the reader's own time zone: it leaves no doubt which number is the month. */
+/** ISO order for date and time, in the reader's own time zone: there is no doubt about which number is the month. */
 const format = (options) => new Intl.DateTimeFormat("sv-SE", options);
 const clock = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const clockMinutes = format({ hour: "2-digit", minute: "2-digit" });
@@ -44,12 +44,12 @@ export function longDuration(ms) {
   return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
 }
 
-/** Creates a time that {@link refreshTimes} keeps up to date: `at` shows "… ago", `since` shows "for …", `age` is the age alone. */
+/** Creates a time element that {@link refreshTimes} keeps up to date: `at` shows "… ago", `since` shows "for …", `age` shows the age alone. */
 export function timeElement(iso, kind) {
   return element("time", { datetime: iso, "data-kind": kind });
 }
 
-/** Rewrites all times; `nowMs` is the sidecar's own time. */
+/** Updates all time elements; `nowMs` is the sidecar's own time. */
 export function refreshTimes(nowMs) {
   const words = {
     at: (ms, age) => `${moment(ms, nowMs)}, ${age} ago`,

@@ -26,7 +26,7 @@ function table({ title, rows }) {
   );
 }
 
-/** Limits whose calls may be retried later: those that the tables count as limited. */
+/** Limits after which a call may be retried later; the tables count these calls as limited. */
 const comesAgain = new Set(["rate", "concurrency", "memory"]);
 
 function listLimits(verb, rows) {
@@ -42,7 +42,7 @@ function limitedWords(limited) {
   return `${listLimits("Limited", later)}${listLimits("Refused", never)}`.trim();
 }
 
-/** Shows the calls of the last minute by method and by tier, and the limited tiers. */
+/** Shows the calls in the last minute by method and by tier, and the tiers that were limited. */
 export function showTraffic(traffic) {
   const isQuiet = traffic === undefined || traffic.byMethod.length === 0;
   find("#no-traffic").hidden = !isQuiet;

@@ -8,15 +8,15 @@ type Pair = Readonly<{ from: string; copy: string }>;
 const concurrentFiles = 16;
 
 /**
- * Removes from a copy every file whose original may have changed since a time, so that the rest needs no second check.
+ * Removes from a copy every file whose original may have changed since a given time, so that the remaining files need no second check.
  *
- * A file's size and modification time are no evidence: a program may write through a mapping, or set the time back. The change time (ctime,
- * inode(7)) can't be set, and each first write to a page that is on the disk updates it.
+ * A file's size and modification time are not evidence: a program may write through a mapping, or set the time back. The change time
+ * (ctime, inode(7)) can't be set, and each first write to a page that is on disk updates it.
  *
- * @param sinceMs time on the wall clock.
+ * @param sinceMs wall-clock time.
  */
 export async function removeChanged(pair: Pair, sinceMs: number, signal: AbortSignal): Promise<void> {
-  // Nothing is removed through a link in the copy: it may lead into the original data.
+  // Nothing is removed through a link in the copy, because the link may lead into the original data.
   if (!(await isRealDirectory(pair.copy))) return rm(pair.copy, { recursive: true, force: true });
   const names: string[] = [];
   const lookAtNames = async () => {
@@ -47,7 +47,7 @@ async function isRealDirectory(path: string): Promise<boolean> {
   return (await lstat(path).catch(skipMissing))?.isDirectory() === true;
 }
 
-/** Local disk file systems that update the change time at each first write to a page, by their number (statfs(2)). */
+/** Local disk file systems that update the change time at each first write to a page, by type number (statfs(2)). */
 const reliableFileSystems: ReadonlyMap<number, string> = new Map([
   [0xef53, "ext2, ext3 and ext4"],
   [0x58465342, "XFS"],
@@ -56,8 +56,8 @@ const reliableFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Whether file times reliably show changes. Not on every file system: tmpfs doesn't update them on writes to a mapping, a network file
- * system uses another clock, and the layers below an overlay are invisible.
+ * Whether file times reliably show changes. That is not so on every file system: tmpfs doesn't update them on writes to a mapping, a
+ * network file system uses another clock, and the layers below an overlay are invisible.
  */
 export async function showsChanges(path: string): Promise<boolean> {
   return reliableFileSystems.has((await statfs(path)).type);

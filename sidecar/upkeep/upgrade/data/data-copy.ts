@@ -9,7 +9,7 @@ import { skipMissing } from "#daemon/skip-missing.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** Values for `cp --reflink` (GNU coreutils) by method; with `rsync`, only for restoring a snapshot, which nothing writes to. */
+/** Values for `cp --reflink` (GNU coreutils), by method. The value for `rsync` is used only for restoring a snapshot, to which nothing writes. */
 const reflink: Readonly<Record<SnapshotMethod, string>> = {
   auto: "auto",
   reflink: "always",
@@ -17,23 +17,23 @@ const reflink: Readonly<Record<SnapshotMethod, string>> = {
   rsync: "auto",
 };
 
-/** Max output of `cp` to keep for a message. */
+/** Max output from `cp` to keep for a message. */
 const outputLimitBytes = 65_536;
 
-/** Failure to copy the data. */
+/** The data could not be copied. */
 export class CopyFailed extends Error {
   override readonly name = "CopyFailed";
   readonly code = "copy_failed";
 }
 
-/** Options of a copy; `timeoutMs` limits the copies of all stores together. */
+/** Options for a copy; `timeoutMs` limits the total time for copying all stores. */
 export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
 
 /**
  * Copies the directories of a stopped node, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
- * so a partial one left by a kill is recreated.
+ * so a partial copy left by a killed process is recreated.
  *
- * @throws {CopyFailed} when they can't be copied and synced to disk within the time.
+ * @throws {CopyFailed} when the directories can't be copied and synced to disk within the time limit.
  */
 export async function copyStores(
   stores: readonly UpgradeStore[],
@@ -47,7 +47,8 @@ export async function copyStores(
 const copySetting = "upgrade.copyTimeoutMs";
 
 /**
- * Limits the total time for all data copies; returns a function that computes the ms left, and takes a path for the error message.
+ * Limits the total time for all data copies. Returns a function that computes the remaining time in ms, and takes a path for the error
+ * message.
  *
  * @throws {CopyFailed} from the returned function, once no time is left.
  */
@@ -70,7 +71,7 @@ async function copyStore(
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
-  // Unique name: the copying program of a killed sidecar may still be running.
+  // The name is unique because the copying program of a killed sidecar may still be running.
   const part = `${copy}${partEnd}${randomUUID()}`;
   const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
   const timeoutMs = leftMs();
@@ -86,7 +87,7 @@ export async function namePart(part: string, copy: string): Promise<void> {
   await syncDirectory(dirname(copy));
 }
 
-/** Syncs a copy to disk within a time limit: the disk may take longer to write than the program took to copy. */
+/** Syncs a copy to disk within a time limit: the disk may take longer to write the data than the program took to copy it. */
 export async function syncWithin(
   part: string,
   { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
@@ -101,8 +102,8 @@ export async function syncWithin(
 }
 
 /**
- * Replaces the new version's data with the copy, and moves the former aside. Two renames; does nothing if the copy no longer exists,
- * because it was restored before.
+ * Replaces the new version's data with the copy, and moves the new version's data aside. Uses two renames. Does nothing if the copy no
+ * longer exists because it was already restored.
  */
 export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await isThere(copy))) return;
@@ -115,16 +116,16 @@ export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise
   await syncDirectory(dirname(path));
 }
 
-/** Removes the copy of the data, complete or partial. */
+/** Removes the data copy, complete or partial. */
 export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await rm(copy, { recursive: true, force: true });
   await removeParts(copy);
 }
 
-/** Separator in the name of a partial copy, between the copy's name and the part's id. */
+/** Separator between the copy's name and the part's id in the name of a partial copy. */
 export const partEnd = ".part-";
 
-/** Removes partial copies, except for one. */
+/** Removes all partial copies except `kept`. */
 export async function removeParts(copy: string, kept?: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
@@ -139,7 +140,7 @@ export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(skipMissing)) !== undefined;
 }
 
-/** Finds an unused name. Only needed if somebody recreated the data directory between the two renames. */
+/** Finds an unused name. Only needed if the data directory was recreated by someone else between the two renames. */
 export async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;

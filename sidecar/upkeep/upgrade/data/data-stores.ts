@@ -7,20 +7,21 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
 import type { UpgradeStore } from "../../state/upgrade-record.ts";
 
-/** Work directory of upgrades, next to the data on the same disk. */
+/** Work directory for upgrades, next to the data and on the same disk. */
 const workDirectory = ".gatehouse-upgrade";
 
 const metaPathKey = "chain.startup_config.init_config.meta_path";
 
-/** Directories to copy in an upgrade, or why that is impossible. */
+/** Directories to copy in an upgrade, or the reason why that is impossible. */
 export type FoundStores = Readonly<
   { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
 >;
 
 /**
- * Finds the directories of a node's data, by its node.conf. Each is copied next to itself, so that a rename restores it.
+ * Finds the directories that hold a node's data, from its node.conf. Each directory is copied to a place next to it, so that a rename
+ * restores it.
  *
- * @param others other directories, which must not be inside the data, because they aren't restored with them.
+ * @param others other directories, which must not be inside the data, because they aren't restored with it.
  */
 export async function findStores(
   document: ConfigDocument,
@@ -70,7 +71,7 @@ export function formatCopyName(index: number): string {
   return index === 0 ? "data" : `data-${index + 1}`;
 }
 
-/** Size of the data, free space next to them, and whether the file system supports cloning, so that a copy takes hardly any space. */
+/** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
 /**
@@ -94,7 +95,7 @@ export async function measureCopy(
   return {
     bytes: Number.parseInt(measured.output, 10),
     freeBytes,
-    // If nothing can be written next to the data, the copy fails too, and reports that itself.
+    // If nothing can be written next to the data, the copy fails too, and reports the problem itself.
     isCloned: await canClone(dirname(path)).catch(() => false),
   };
 }
@@ -102,11 +103,11 @@ export async function measureCopy(
 type DataBoundsDependencies = Readonly<{
   timeoutMs: number;
   signal: AbortSignal;
-  /** File that lists the mounts of this process (Linux, proc_pid_mountinfo(5)). */
+  /** File that lists this process's mounts (Linux, proc_pid_mountinfo(5)). */
   mountsPath?: string;
 }>;
 
-/** Max bytes of link names to check: a node's data have few links, if any. */
+/** Max bytes of link names to check; a node's data contains few links, if any. */
 const linksBytesMax = 1_048_576;
 
 /** Whether a path is a directory or inside it; both are real paths. Pure. */
@@ -125,14 +126,14 @@ export async function findRealPath(path: string): Promise<string> {
 }
 
 /**
- * Explains why data directories can't be copied and restored as a whole: another file system is mounted inside, or a link leads out of
+ * Explains why data directories can't be copied and restored as a whole: another file system is mounted inside them, or a link leads out of
  * them, to data that the new version would change and nothing would restore. Undefined if they can.
  */
 async function explainNotWhole(
   paths: readonly string[],
   { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
 ): Promise<string | undefined> {
-  // Empty on systems other than Linux, where the device identifies a mounted directory.
+  // Empty on systems other than Linux, where a mounted directory is identified by its device.
   const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
@@ -159,12 +160,12 @@ async function explainNotWhole(
   return undefined;
 }
 
-/** Explains why data that are a mount point can't be restored. */
+/** Explains why data can't be restored if its directory is a mount point. */
 function explainOwnMount(path: string): string {
   return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
 }
 
-/** Parses the fifth field of each line; separators in it are octal escapes. Pure. */
+/** Parses the fifth field of each line, in which separators are octal escapes. Pure. */
 function parseMountPoints(table: string): readonly string[] {
   return table
     .split("\n")

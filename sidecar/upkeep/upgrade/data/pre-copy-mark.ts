@@ -8,26 +8,26 @@ import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
-/** Mark of copies started while the node runs and changes its data: their id and start time. */
+/** Marks copies that were started while the node was running and changing its data: their id and start time. */
 const preCopyMark = z.object({
   id: z.string(),
   /** Wall clock time before the first file was read. */
   sinceMs: z.number(),
   bootId: z.string().optional(),
   sinceBootMs: z.number(),
-  /** Whether file times are unreliable, because a clock was set since. */
+  /** Whether file times are unreliable because a clock has been set since. */
   isDoubted: z.boolean().optional(),
 });
 
 export type PreCopyMark = Readonly<z.output<typeof preCopyMark>>;
 
-/** Clocks for judging a mark. */
+/** Clocks used for judging a mark. */
 export type MarkClocks = Readonly<{ clock: Pick<Clock, "wallMs" | "monotonicMs">; boot: () => BootTime }>;
 
 /** Max clock correction; after a larger one, file times are unreliable. */
 const driftMs = 60_000;
 
-/** Writes the mark of new copies; parts of another mark don't belong to them. */
+/** Writes the mark for new copies; parts made under another mark don't belong to them. */
 export async function writeMark(directory: string, { clock, boot }: MarkClocks): Promise<PreCopyMark> {
   const { bootId, sinceBootMs } = boot();
   const mark = { id: randomUUID(), sinceMs: clock.wallMs(), ...(bootId === undefined ? {} : { bootId }), sinceBootMs };
@@ -35,7 +35,7 @@ export async function writeMark(directory: string, { clock, boot }: MarkClocks):
   return mark;
 }
 
-/** Max bytes of a mark to read. */
+/** Max bytes to read from a mark. */
 const markBytes = 65_536;
 
 /** Reads the mark of the copies started in a directory; undefined if it is missing or invalid. */
@@ -48,7 +48,7 @@ export async function readMark(directory: string): Promise<PreCopyMark | undefin
   }
 }
 
-/** Marks file times as unreliable from now on: a clock that was changed may be changed back, and then look right. */
+/** Marks file times as unreliable from now on: a clock that was changed may be changed back and look right again. */
 export async function markDoubted(directory: string, mark: PreCopyMark): Promise<void> {
   await replaceFile(locateMark(directory), JSON.stringify({ ...mark, isDoubted: true }));
 }
@@ -59,8 +59,8 @@ export async function removeMark(directory: string): Promise<void> {
 }
 
 /**
- * Whether file times are still comparable with a mark: after a reboot a copy may lack data that never reached the disk, and after a clock
- * was set, changed files may have any time. Pure except for the clocks.
+ * Whether file times are still comparable with a mark. After a reboot, a copy may lack data that never reached the disk; after a clock was
+ * set, changed files may have any time. Pure except for the clocks.
  */
 export function isComparable(
   { bootId, sinceMs, sinceBootMs, isDoubted }: PreCopyMark,

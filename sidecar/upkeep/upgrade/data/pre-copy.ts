@@ -16,7 +16,10 @@ import {
 } from "./pre-copy-mark.ts";
 import { endWritersOf, syncFileSystem, runRsync } from "./rsync.ts";
 
-/** Options of copies by rsync; `timeoutMs` limits all of them together. A change up to `marginMs` before the first file was read counts as a later one. */
+/**
+ * Options for copies made by rsync; `timeoutMs` limits the total time for all of them. A change up to `marginMs` before the first file was
+ * read counts as a later change.
+ */
 export type PreCopyOptions = Readonly<{ timeoutMs: number; marginMs?: number; signal: AbortSignal }>;
 
 type PreCopied = Pick<UpgradeRecord, "stores" | "directory">;
@@ -26,21 +29,21 @@ type Limit = Readonly<{ leftMs: (path: string) => number; setting: string; margi
 /** Exceeds the clock difference between a disk and the machine, and the time that the kernel delays writing a page. */
 const usualMarginMs = 600_000;
 
-/** Max rsync runs over a running node's data until one succeeds, apart from vanished files: a file may be truncated while it is read. */
+/** Max number of rsync runs over a running node's data until one succeeds, apart from vanished files: a file may be truncated while it is being read. */
 const passesMax = 3;
 
-/** Interval of the check whether copying is still safe. */
+/** Interval between checks of whether copying is still safe. */
 const checkAgainMs = 5_000;
 
-/** Free space to leave for the node while its data are copied: this share of the file system, but at most this many bytes. */
+/** Free space to leave for the node while its data is being copied: this fraction of the file system, but at most this many bytes. */
 const keptShare = 0.02;
 const keptBytesMax = 10 * 2 ** 30;
 
 /**
- * Starts copying the directories of a running node, into parts that {@link finishCopies} completes. Continues with an earlier sidecar's
+ * Starts copying the directories of a running node into parts, which {@link finishCopies} completes. Continues with an earlier sidecar's
  * parts if they are usable.
  *
- * @throws {CopyFailed} when they can't be copied within the time, or the disk fills up.
+ * @throws {CopyFailed} when the directories can't be copied within the time limit, or the disk fills up.
  */
 export async function copyRunningStores(
   record: PreCopied,
@@ -70,7 +73,7 @@ export async function copyRunningStores(
   }
 }
 
-/** Continues an earlier sidecar's copies, or starts over. Kills processes that still copy for that sidecar. */
+/** Continues an earlier sidecar's copies, or starts over. Kills processes that are still copying for that sidecar. */
 async function beginCopies(
   { stores, directory }: PreCopied,
   signal: AbortSignal,
@@ -91,11 +94,11 @@ async function copyRunningStore(
   { leftMs, setting, marginMs, signal }: Limit,
 ): Promise<void> {
   const part = locatePart(copy, mark);
-  // From here on, the first write to a page updates its file's change time, even if the page was already dirty before.
+  // After this, the first write to a page updates its file's change time, even if the page was already dirty.
   const unflushed = await syncFileSystem(path, { timeoutMs: leftMs(path), signal });
   if (unflushed !== undefined) throw new CopyFailed(`${path} could not be copied: ${unflushed}`);
   for (let passes = 1; ; passes += 1) {
-    // This not only avoids the second check: a large changed file would need its space twice.
+    // Besides avoiding the second check, this saves space: a large file that has changed would need its space twice.
     await removeChanged({ from: path, copy: part }, mark.sinceMs - marginMs, signal);
     const timeoutMs = leftMs(path);
     const result = await runRsync({ from: path, to: part, isLow: true, comparesContent: false, timeoutMs, signal });
@@ -108,7 +111,7 @@ async function copyRunningStore(
   await syncWithin(part, { withinMs: leftMs(path), setting, signal });
 }
 
-/** Finds why copying must stop; undefined if it may continue. Records a changed clock at once, because it may be changed back. */
+/** Determines why copying must stop; undefined if it may continue. Records a changed clock at once, because the clock may be changed back. */
 async function findTrouble(
   { stores, directory }: PreCopied,
   mark: PreCopyMark,
@@ -125,10 +128,10 @@ async function findTrouble(
 }
 
 /**
- * Completes the copies of a stopped node's directories: recopies files that may have changed since their part was started, and compares
- * doubtful files byte by byte. A copy gets its final name only once all of it is on disk.
+ * Completes the copies of a stopped node's directories: recopies files that may have changed since copying of their part started, and
+ * compares doubtful files byte by byte. A copy gets its final name only once all of it is on disk.
  *
- * @throws {CopyFailed} when they can't be copied and synced to disk within the time.
+ * @throws {CopyFailed} when the directories can't be copied and synced to disk within the time limit.
  */
 export async function finishCopies(
   record: PreCopied,
@@ -169,14 +172,14 @@ async function finishCopy(
   await namePart(part, copy);
 }
 
-/** Kills the copying processes left by earlier sidecars; returns whether processes are visible. */
+/** Kills copying processes left behind by earlier sidecars; returns whether processes are visible. */
 async function endWriters(stores: readonly UpgradeStore[], signal: AbortSignal): Promise<boolean> {
   let isSeen = true;
   for (const { copy } of stores) isSeen = (await endWritersOf(`${copy}${partEnd}`, signal)) && isSeen;
   return isSeen;
 }
 
-/** Returns the path of the part that contains a copy until it is complete. */
+/** Returns the path of the part in which a copy is stored until it is complete. */
 function locatePart(copy: string, { id }: PreCopyMark): string {
   return `${copy}${partEnd}${id}`;
 }

@@ -9,15 +9,15 @@ import { unpackArchive } from "../../../restore/unpack-archive.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
 import { copyStores, findFreeName, isThere, removeCopy, type CopyOptions } from "./data-copy.ts";
 
-/** Max unpacked bytes of an archive, as for `gatehouse restore`. */
+/** Max unpacked size of an archive in bytes, the same as for `gatehouse restore`. */
 const limitBytes = 8_796_093_022_208;
 const progressMs = 10_000;
 
 /**
- * Copies a snapshot next to the data that it will replace: a directory by copying, a tar archive by unpacking. A copy gets its final name
+ * Copies a snapshot to a place next to the data that it will replace: copies a directory, unpacks a tar archive. A copy gets its final name
  * only once all of it is on disk.
  *
- * @throws {Error} when it fails; the message has the reason.
+ * @throws {Error} when it fails; the message contains the reason.
  */
 export async function copySnapshot(
   { stores, restoredFrom = [] }: Pick<UpgradeRecord, "stores" | "restoredFrom">,
@@ -59,7 +59,7 @@ async function unpackSnapshot(
   await syncDirectory(dirname(copy));
 }
 
-/** Restores the data from before a restore, if they were moved aside; leaves the restored data, which may have been written to, next to them. */
+/** Reinstates the data from before a restore, if that data was moved aside. Leaves the restored data, which may have been written to, next to it. */
 export async function revertRestore(store: UpgradeStore): Promise<void> {
   const { path, copy, aside } = store;
   if (!(await isThere(aside))) return removeCopy(store);

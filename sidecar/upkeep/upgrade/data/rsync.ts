@@ -4,25 +4,25 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { waitUntil } from "#daemon/time.ts";
 
-/** Max output of rsync to keep for a message. */
+/** Max output from rsync to keep for a message. */
 const outputLimitBytes = 65_536;
 
 /** Time limit for a program that only prints information about itself (e.g. --version), and for a killed process to exit. */
 const briefMs = 10_000;
 
-/** Exit status of rsync if files vanished during the run (rsync(1), EXIT VALUES). */
+/** Exit status that rsync returns if files vanished during the run (rsync(1), EXIT VALUES). */
 const vanishedStatus = 24;
 
 /**
- * Options that preserve the same as `cp -a`: hard links, ACLs, extended attributes and holes, and numeric owners. Deletes files that the
- * source no longer has.
+ * Options that preserve the same things as `cp -a`: hard links, ACLs, extended attributes and holes, and numeric owners. Deletes files that
+ * the source no longer has.
  */
 const copies = ["-aHAXS", "--numeric-ids", "--delete", "--force"] as const;
 
 export type RsyncOptions = Readonly<{
   from: string;
   to: string;
-  /** Whether other processes get disk and CPU priority. */
+  /** Whether other processes get priority for disk and CPU. */
   isLow: boolean;
   /** Whether to compare files of the same size by content; otherwise files with the same size and modification time count as equal. */
   comparesContent: boolean;
@@ -30,10 +30,10 @@ export type RsyncOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Result of rsync; `vanished`: files were removed during the run. */
+/** Result of an rsync run; `vanished`: files were removed during the run. */
 export type RsyncResult = Readonly<{ ok: true; vanished: boolean } | { ok: false; isLate: boolean; why: string }>;
 
-/** Mirrors one directory to another. The signal kills it at once, with all its processes. */
+/** Mirrors one directory to another. The signal kills rsync at once, with all its processes. */
 export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   const { from, to, isLow, comparesContent, timeoutMs, signal } = options;
   const compares = comparesContent ? ["--checksum"] : [];
@@ -48,7 +48,7 @@ export async function runRsync(options: RsyncOptions): Promise<RsyncResult> {
   return { ok: false, isLate: reason === "TimedOut", why };
 }
 
-/** Finds the installed commands that give other processes disk (ioprio_set(2), idle) and CPU priority. */
+/** Finds the installed commands that give other processes priority for disk (ioprio_set(2), idle) and CPU. */
 async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   for (const command of [
@@ -60,7 +60,7 @@ async function findLowPriority(signal: AbortSignal): Promise<readonly string[]> 
   return found;
 }
 
-/** Explains why no rsync that copies data faithfully is available, and the remedy; undefined if there is one. */
+/** Explains why there is no rsync that copies data faithfully, and the remedy; undefined if there is one. */
 export async function explainNoRsync(signal: AbortSignal): Promise<string | undefined> {
   const version = await runBriefly(["rsync", "--version"], signal);
   const install = "install rsync (apt install rsync, dnf install rsync), or set upgrade.snapshot to auto";
@@ -86,8 +86,8 @@ export async function syncFileSystem(
 }
 
 /**
- * Kills the processes of a killed sidecar that still copy to paths with a prefix: they would write there later. Returns whether this
- * machine's processes are visible at all.
+ * Kills a killed sidecar's processes that are still copying to paths with a given prefix, because they would write there later. Returns
+ * whether this machine's processes are visible at all.
  *
  * @throws {Error} when a process doesn't exit.
  */
@@ -111,8 +111,8 @@ export async function endWritersOf(prefix: string, signal: AbortSignal): Promise
 const copiers: ReadonlySet<string> = new Set(["rsync", "cp"]);
 
 /**
- * Finds the processes that copy to a path with the prefix; undefined if processes are invisible (not on Linux). Processes that only read
- * there aren't the sidecar's.
+ * Finds the processes that are copying to a path with the prefix; undefined if processes are invisible (not on Linux). Processes that only
+ * read from there aren't the sidecar's.
  */
 async function findCopiers(prefix: string): Promise<readonly number[] | undefined> {
   const names = await readdir("/proc").catch(() => []);

@@ -4,12 +4,12 @@ import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import { listUpgradeDirectories, type UpgradeRecord, type UpgradeStore } from "../../state/upgrade-record.ts";
 import { formatCopyName, measureCopy, isWorkLocation } from "./data-stores.ts";
 
-/** Source of each store's data, or why there is none. */
+/** Source for each store's data, or the reason why there is none. */
 export type FoundSnapshot = Readonly<{ ok: true; sources: readonly string[] } | { ok: false; problem: string }>;
 
 /**
- * Finds a snapshot: the copy retained by the last upgrade, a directory of such a copy, a directory with the node's data, or a tar archive
- * of it. Returns real paths, one per store.
+ * Finds a snapshot: the copy that the last upgrade kept, a directory from such a copy, a directory that contains the node's data, or a tar
+ * archive of it. Returns real paths, one per store.
  */
 export async function findSnapshot(
   requested: string | undefined,
@@ -17,7 +17,7 @@ export async function findSnapshot(
   last: UpgradeRecord | undefined,
 ): Promise<FoundSnapshot> {
   if (requested === undefined && last?.restoredFrom?.every((path) => isWorkLocation(dirname(path))) === true) {
-    // The copy that the last restore was made from still exists, unless somebody removed it.
+    // The copy from which the last restore was made still exists, unless someone removed it.
     return findSnapshot(dirname(last.restoredFrom[0] ?? "/"), stores, undefined);
   }
   const source = requested ?? (last === undefined ? undefined : listUpgradeDirectories(last)[0]);
@@ -72,7 +72,7 @@ async function findSingle(source: string, stores: readonly UpgradeStore[]): Prom
   return `${source} is the directory of an upgrade that holds no copy of the data (${formatCopyName(0)}): it has ${names.toSorted().join(", ")}; name one of these if it has the data`;
 }
 
-/** Finds why there isn't enough space for the restored data, next to the data that they replace. An archive may unpack to more. */
+/** Determines why there isn't enough space for the restored data, next to the data that it replaces. An archive may unpack to more. */
 export async function findNoRoom(
   sources: readonly string[],
   stores: readonly UpgradeStore[],
