@@ -317,9 +317,12 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
-  it("takes a nonce that is used by now for the transaction that was named before", async () => {
+  it.each([
+    ["EIP-3009", "invalid_exact_evm_nonce_already_used"],
+    ["Permit2", "permit2_invalid_nonce"],
+  ])("takes a nonce of %s that is used by now for the transaction that was named before", async (_, errorReason) => {
     const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift(pendingResponse, nonceUsed(""));
+    facilitation.settlements.unshift(pendingResponse, { ...nonceUsed(""), errorReason });
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({

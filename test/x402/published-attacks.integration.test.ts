@@ -185,6 +185,36 @@ test("duplicate-settlement race: of two sellers that settle one payment at once,
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
+test("settlement denial: a buyer who cancels a payment while the work is done gets nothing, and is then refused before the work", async () => {
+  const buyer = testAccount(5);
+  const signer = testAccount(0).address;
+  const count = async () =>
+    Number(await market.chain.anvil.request<Hex>("eth_getTransactionCount", [signer, "latest"]));
+  const before = await count();
+  const payment = await sign("/cheap", buyer);
+  const nonce = payment.authorization["nonce"] as Hex;
+  const signature = await buyer.account.signTypedData({
+    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: market.chain.token },
+    types: {
+      CancelAuthorization: [
+        { name: "authorizer", type: "address" },
+        { name: "nonce", type: "bytes32" },
+      ],
+    },
+    primaryType: "CancelAuthorization",
+    message: { authorizer: buyer.address, nonce },
+  });
+  const { r, s, yParity } = parseSignature(signature);
+  const args = [buyer.address, nonce, 27 + yParity, r, s] as const;
+  const cancel = encodeFunctionData({ abi: tokenAbi, functionName: "cancelAuthorization", args });
+  const response = await buyWhile(payment, () => sendToToken(buyer, cancel));
+  expect([response.status, response.headers.has("PAYMENT-RESPONSE")]).toEqual([402, true]);
+  market.upstream.behave("data");
+  for (let time = 0; time < 3; time += 1) expect((await (await sign("/cheap", buyer)).send()).status).toBe(402);
+  expect(market.upstream.hits()).toBe(0);
+  expect((await count()) - before).toBeLessThanOrEqual(1);
+});
+
 test("free-riding on verify: a payment that is verified and never settled buys nothing, however often", async () => {
   const payment = await sign("/cheap", testAccount(6));
   market.upstream.behave("error");
