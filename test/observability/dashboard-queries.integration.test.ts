@@ -52,7 +52,7 @@ describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
   });
 
   it("shows 0 alerts only where none fires", () => {
-    const expr = queryOf("Alerts that fire");
+    const expr = queryOf("Firing alerts");
     const firing = {
       'ALERTS{alertname="GatehouseNodeDown",alertstate="firing",severity="critical",job="gh/sidecar"}': "1x9",
     };
