@@ -18,7 +18,7 @@ export const sizedTests = [
   "gateway/json-rpc/known-messages.test.ts",
   "test/cli/{exit-codes,masked-urls}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
-  "test/facilitator/crash.integration.test.ts",
+  "test/facilitator/{batches,crash}.integration.test.ts",
   "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,overview,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/gateway/memory-bounds.integration.test.ts",

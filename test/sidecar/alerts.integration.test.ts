@@ -50,7 +50,7 @@ test.skipIf(!hasPromtool)(
         at: "4m",
         severity: "critical",
         page: "reconcile-stopped.md",
-        says: /^The sidecar node-7:9600 has made no whole pass for 3m \d+s\.$/,
+        says: /^The sidecar node-7:9600 has not completed a reconcile for 3m \d+s\.$/,
       },
       {
         name: "GatehouseNodeDown",

@@ -61,7 +61,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     await node[Symbol.asyncDispose]();
   });
   const reported = (text: string) => lines.filter((line) => line.includes(text)).length;
-  const isLinked = async () => (await gateway.metrics.metrics()).includes("gatehouse_gateway_upstream_connected 1");
+  const isLinked = async () => /^gatehouse_gateway_upstream_connected 1$/m.test(await gateway.metrics.metrics());
 
   it("is tried for ever more slowly, says so once, and is there soon after the node's is", async () => {
     const { attempts } = place.state;

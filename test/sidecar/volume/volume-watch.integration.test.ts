@@ -118,6 +118,6 @@ test("a volume that can't be looked at, or after, is not known, and nothing is s
   watched.fails.why = new Error("the state can't be written");
   await watched.until("CheckFailed");
   expect(watched.condition()).toMatchObject({ status: "Unknown" });
-  expect(watched.condition()?.message).toContain("The look at the node's volume failed: the state can't be written. ");
+  expect(watched.condition()?.message).toContain("The check of the node's volume failed: the state can't be written. ");
   expect(cluster.patches).toEqual([]);
 });
