@@ -58,7 +58,7 @@ test.skipIf(!hasPromtool)(
         at: "4m",
         severity: "critical",
         page: "node-down.md",
-        says: /^The node behind node-7:9600 does not answer \(0 of 1\): ConnectionRefused\.$/,
+        says: /^The node behind node-7:9600 is not responding \(0 of 1\): ConnectionRefused\.$/,
       },
       {
         name: "GatehouseConditionFalse",
@@ -66,7 +66,7 @@ test.skipIf(!hasPromtool)(
         at: "16m",
         severity: "warning",
         page: "condition-false.md",
-        says: /^The sidecar node-7:9600 calls its node down \(1 of 1\)\.$/,
+        says: /^The sidecar node-7:9600 reports its node as down \(1 of 1\)\.$/,
       },
     ];
     const silent = alerts.map(({ name, before }) => ({ eval_time: before, alertname: name, exp_alerts: [] }));
