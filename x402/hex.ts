@@ -14,6 +14,12 @@ export function encodeAddress(address: Hex): Word {
   return address.slice(2).toLowerCase().padStart(64, "0");
 }
 
+/** Encodes `bytes` as the tail of ABI arguments: length and padded content. */
+export function encodeBytes(bytes: Hex): Word {
+  const digits = bytes.slice(2);
+  return encodeInteger(BigInt(digits.length / 2)) + digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
+}
+
 /** Formats a JSON-RPC quantity: no leading zeros. */
 export function formatQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;

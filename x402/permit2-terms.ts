@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nameReasons, type Answer, type Answered } from "./answer.ts";
 import { decimalUint256, evmAddress, paths } from "./fields.ts";
-import type { Hex } from "./hex.ts";
+import { encodeInteger, type Hex } from "./hex.ts";
 import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
 import type { Permit2Payment } from "./permit2-payload.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "./permit2.ts";
 import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
-import { formatSignature, parseSignature, signCall, type SignedPayment } from "./signed-payment.ts";
+import { parseSignature, signCall, toSignatureBytes, type Signature, type SignedPayment } from "./signed-payment.ts";
 import { sponsoringExtension } from "./sponsored-approval.ts";
 import type { Terms } from "./terms.ts";
 
@@ -52,14 +52,9 @@ export function judgePermit2(
   if (refusal !== undefined) return refusal;
   const approval = readApproval(extensions, permit);
   if (approval !== undefined && isRefusal(approval)) return approval;
-  const encodeCall = (signed: Parameters<Parameters<typeof signCall>[0]["encodeCall"]>[0]) => ({
+  const encodeCall = (signed: Hex | Signature) => ({
     to: proxy,
-    data: encodeSettle({
-      permit,
-      amount,
-      signature: typeof signed === "string" ? signed : formatSignature(signed),
-      approval,
-    }),
+    data: encodeSettle({ permit, amount, signature: toSignatureBytes(signed), approval }),
   });
   const { from: payer, deadline: validBefore, validAfter, nonce } = permit;
   const digest = computePermitDigest(permit, Number(network.split(":")[1]));
@@ -69,7 +64,7 @@ export function judgePermit2(
     const message = "a wallet that does not exist yet (ERC-6492) can't have approved Permit2; create it first.";
     return { reason: reason.permit2Signature, message };
   }
-  const authorization = { validAfter, validBefore, nonce: `0x${nonce.toString(16).padStart(64, "0")}` as Hex };
+  const authorization = { validAfter, validBefore, nonce: `0x${encodeInteger(nonce)}` as const };
   const max = scheme === "upto" ? permit.amount : undefined;
   return { ...call, asset: terms.asset.address, payer, payTo, amount, max, authorization };
 }

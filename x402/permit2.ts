@@ -1,7 +1,7 @@
 import * as AbiFunction from "ox/AbiFunction";
 import { canonicalContracts } from "./contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
-import { keccak256 } from "./keccak.ts";
+import { computeTypedDataDigest, hashText, hashWords } from "./typed-data.ts";
 
 /** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
@@ -34,7 +34,8 @@ const witnessTypes: Readonly<Record<Permit2Scheme, string>> = {
   exact: "Witness(address to,uint256 validAfter)",
   upto: "Witness(address to,address facilitator,uint256 validAfter)",
 };
-const tokenType = "TokenPermissions(address token,uint256 amount)";
+/** Type of the tokens that a permit covers, with which the type of every permit ends. */
+export const tokenType = "TokenPermissions(address token,uint256 amount)";
 const tokenTypeHash = hashText(tokenType);
 const witnessTypeHashes = { exact: hashText(witnessTypes.exact), upto: hashText(witnessTypes.upto) };
 const permitTypeHashes = { exact: hashPermitType("exact"), upto: hashPermitType("upto") };
@@ -45,30 +46,24 @@ function hashPermitType(scheme: Permit2Scheme): Word {
   return hashText(`PermitWitnessTransferFrom(${fields})${tokenType}${witnessTypes[scheme]}`);
 }
 
-/** Hashes a text, e.g. a type of EIP-712. */
-export function hashText(text: string): Word {
-  return keccak256(Buffer.from(text)).toString("hex");
-}
-
-/** Hashes words, as one byte string. */
-export function hashWords(...words: readonly Word[]): Word {
-  return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
+/** Hashes `TokenPermissions`, the tokens that a permit covers. */
+export function hashTokenPermissions(token: Hex, amount: bigint): Word {
+  return hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount));
 }
 
 /** Computes the hash that the payer signs (EIP-712, Permit2's `PermitWitnessTransferFrom`). It identifies the payment on its chain. */
 export function computePermitDigest(permit: Permit, chainId: number): Uint8Array {
   const scheme = getScheme(permit);
   const { token, amount, spender, nonce, deadline } = permit;
-  const domain = computePermit2Separator(chainId);
   const struct = hashWords(
     permitTypeHashes[scheme],
-    hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount)),
+    hashTokenPermissions(token, amount),
     encodeAddress(spender),
     encodeInteger(nonce),
     encodeInteger(deadline),
     hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
   );
-  return keccak256(Buffer.from(`1901${domain}${struct}`, "hex"));
+  return computeTypedDataDigest(computePermit2Separator(chainId), struct);
 }
 
 /** Computes the separator of Permit2's EIP-712 domain. */

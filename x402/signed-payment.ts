@@ -1,5 +1,5 @@
 import secp256k1 from "secp256k1";
-import { type Hex, encodeAddress, encodeInteger, type Word } from "./hex.ts";
+import { type Hex, encodeAddress, encodeBytes, encodeInteger, type Word } from "./hex.ts";
 import { paths, signatureLengthMax, signatureSentence } from "./fields.ts";
 import { keccak256 } from "./keccak.ts";
 import { MalformedPaymentError } from "./malformed-payment-error.ts";
@@ -150,8 +150,7 @@ export function formatSignature({ compact, yParity }: Signature): Hex {
   return `0x${Buffer.from(compact).toString("hex")}${(27 + yParity).toString(16)}`;
 }
 
-/** Encodes `bytes` as the tail of ABI arguments: length and padded content. */
-function encodeBytes(bytes: Hex): Word {
-  const digits = bytes.slice(2);
-  return encodeInteger(BigInt(digits.length / 2)) + digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
+/** Returns the bytes of a signature that {@link signCall} passes on, for a contract that takes both kinds as bytes. */
+export function toSignatureBytes(signature: Hex | Signature): Hex {
+  return typeof signature === "string" ? signature : formatSignature(signature);
 }

@@ -23,14 +23,25 @@ const authorizationTypes = {
   receive: hashText(`ReceiveWithAuthorization${authorizationFields}`),
 };
 
-function hashText(text: string): Word {
+/** Hashes a text, e.g. a type of EIP-712. */
+export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
+}
+
+/** Hashes words, as one byte string. */
+export function hashWords(...words: readonly Word[]): Word {
+  return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
+}
+
+/** Computes the hash that is signed for a struct of a domain (EIP-712), from the hashes of both. */
+export function computeTypedDataDigest(separator: Word, struct: Word): Uint8Array {
+  return keccak256(Buffer.from(`1901${separator}${struct}`, "hex"));
 }
 
 /** Computes the domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as returned by the token's `DOMAIN_SEPARATOR()`. */
 export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
-  const words = [domainType, hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
-  return `0x${keccak256(Buffer.from(words.join(""), "hex")).toString("hex")}`;
+  const words = [hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];
+  return `0x${hashWords(domainType, ...words)}`;
 }
 
 /**
@@ -55,6 +66,5 @@ export function computeAuthorizationDigest(
   words: Word,
   type: keyof typeof authorizationTypes = "transfer",
 ): Uint8Array {
-  const struct = keccak256(Buffer.from(authorizationTypes[type] + words, "hex")).toString("hex");
-  return keccak256(Buffer.from(`1901${separator.slice(2)}${struct}`, "hex"));
+  return computeTypedDataDigest(separator.slice(2), hashWords(authorizationTypes[type], words));
 }

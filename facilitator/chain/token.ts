@@ -1,10 +1,10 @@
-import * as Hash from "ox/Hash";
-import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeAddress, encodeBytes, encodeInteger, type Hex } from "#x402/hex.ts";
+import { hashText } from "#x402/typed-data.ts";
 
 /** Call data and event topics of an EIP-3009 token. */
 
-const hashText = (text: string): Hex => Hash.keccak256(Buffer.from(text), { as: "Hex" });
-const selector = (signature: string): Hex => hashText(signature).slice(0, 10) as Hex;
+const topic = (event: string): Hex => `0x${hashText(event)}`;
+const selector = (signature: string): Hex => `0x${hashText(signature).slice(0, 8)}`;
 
 const balanceOf = selector("balanceOf(address)");
 const authorizationState = selector("authorizationState(address,bytes32)");
@@ -13,13 +13,13 @@ const nonceBitmap = selector("nonceBitmap(address,uint256)");
 const isValidSignature = selector("isValidSignature(bytes32,bytes)");
 
 /** Topic of `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
-export const transferTopic = hashText("Transfer(address,address,uint256)");
+export const transferTopic = topic("Transfer(address,address,uint256)");
 
 /** Topic of `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
-export const authorizationUsedTopic = hashText("AuthorizationUsed(address,bytes32)");
+export const authorizationUsedTopic = topic("AuthorizationUsed(address,bytes32)");
 
 /** Topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
-export const authorizationCanceledTopic = hashText("AuthorizationCanceled(address,bytes32)");
+export const authorizationCanceledTopic = topic("AuthorizationCanceled(address,bytes32)");
 
 /** Call data that requests the token's EIP-712 domain separator; most EIP-3009 tokens have the method, and the EIP requires it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
@@ -53,9 +53,7 @@ export function encodeNonceBitmapCall(account: Hex, position: bigint): Hex {
 
 /** Encodes the call that asks a wallet whether a signature of a hash is valid (ERC-1271). */
 export function encodeSignatureCheck(hash: Hex, signature: Hex): Hex {
-  const digits = signature.slice(2);
-  const padded = digits.padEnd(Math.ceil(digits.length / 64) * 64, "0");
-  return `${isValidSignature}${hash.slice(2)}${encodeInteger(0x40n)}${encodeInteger(BigInt(digits.length / 2))}${padded}`;
+  return `${isValidSignature}${hash.slice(2)}${encodeInteger(0x40n)}${encodeBytes(signature)}`;
 }
 
 /** Returns whether a wallet's response means that the signature is valid (ERC-1271's magic value). */

@@ -2,9 +2,8 @@ import * as AbiFunction from "ox/AbiFunction";
 import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "../hex.ts";
-import { keccak256 } from "../keccak.ts";
-import { hashText, hashWords } from "../permit2.ts";
 import { formatSignature, parseSignature } from "../signed-payment.ts";
+import { computeDomainSeparator, computeTypedDataDigest, hashText, hashWords } from "../typed-data.ts";
 import type { ChannelConfig, Claim } from "./payload.ts";
 
 /** Contract that has the channels' deposits, at the same address on every chain that has it. */
@@ -15,25 +14,20 @@ const configType =
 const configTypeHash = hashText(configType);
 const voucherTypeHash = hashText("Voucher(bytes32 channelId,uint128 maxClaimableAmount)");
 
+const domain = { name: "x402 Batch Settlement", version: "1", address: channelsAddress };
 const separators = new Map<number, Word>();
 
 /** Returns the separator of the contract's EIP-712 domain. */
 function getSeparator(chainId: number): Word {
   const known = separators.get(chainId);
   if (known !== undefined) return known;
-  const separator = hashWords(
-    hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-    hashText("x402 Batch Settlement"),
-    hashText("1"),
-    encodeInteger(BigInt(chainId)),
-    encodeAddress(channelsAddress),
-  );
+  const separator = computeDomainSeparator({ ...domain, chainId }).slice(2);
   separators.set(chainId, separator);
   return separator;
 }
 
 function computeDigest(chainId: number, struct: Word): Uint8Array {
-  return keccak256(Buffer.from(`1901${getSeparator(chainId)}${struct}`, "hex"));
+  return computeTypedDataDigest(getSeparator(chainId), struct);
 }
 
 /** Computes the id of a channel: the EIP-712 hash of its terms. */

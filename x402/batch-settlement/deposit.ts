@@ -1,13 +1,19 @@
 import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
-import { computePermit2Separator, hashText, hashWords } from "../permit2.ts";
+import { computePermit2Separator, hashTokenPermissions, tokenType } from "../permit2.ts";
 import { readApproval } from "../permit2-terms.ts";
 import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
-import { formatSignature, signCall, type SignedPayment } from "../signed-payment.ts";
+import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
 import { judgeTerms, type Terms } from "../terms.ts";
-import { computeAuthorizationDigest, encodeAuthorization } from "../typed-data.ts";
+import {
+  computeAuthorizationDigest,
+  computeTypedDataDigest,
+  encodeAuthorization,
+  hashText,
+  hashWords,
+} from "../typed-data.ts";
 import { channelsAddress, computeDepositNonce, encodeDeposit, type Collected } from "./channel.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { readChainId, refuseDifference, type Vouched } from "./voucher.ts";
@@ -65,13 +71,9 @@ export function judgeDeposit(
   if ("reason" in authorized) return authorized;
   const { digest, signature, collect, authorization } = authorized;
   const { payer, receiver: payTo } = channelConfig;
-  const encodeCall = (signed: Parameters<Parameters<typeof signCall>[0]["encodeCall"]>[0]) => ({
+  const encodeCall = (signed: Hex | Signature) => ({
     to: channelsAddress,
-    data: encodeDeposit(
-      channelConfig,
-      deposit.amount,
-      collect(typeof signed === "string" ? signed : formatSignature(signed)),
-    ),
+    data: encodeDeposit(channelConfig, deposit.amount, collect(toSignatureBytes(signed))),
   });
   const call = signCall({ payer, digest, signature, encodeCall }, transfers);
   if (isRefusal(call)) return rename(call);
@@ -136,7 +138,7 @@ function judgePermit2Deposit(
   if (approval !== undefined && isRefusal(approval)) return approval;
   const struct = hashWords(
     permitTypeHash,
-    hashWords(tokenTypeHash, encodeAddress(permitted.token), encodeInteger(permitted.amount)),
+    hashTokenPermissions(permitted.token, permitted.amount),
     encodeAddress(spender),
     encodeInteger(nonce),
     encodeInteger(deadline),
@@ -154,15 +156,13 @@ function judgePermit2Deposit(
         ]);
   return {
     authorization: { validAfter: 0n, validBefore: deadline, nonce: `0x${encodeInteger(nonce)}` },
-    digest: Buffer.from(hashWords("1901" + computePermit2Separator(readChainId(requirements)), struct), "hex"),
+    digest: computeTypedDataDigest(computePermit2Separator(readChainId(requirements)), struct),
     signature,
     collect: (signed) => ({ collector: "permit2Collector", nonce, deadline, signature: signed, approval: encoded }),
   };
 }
 
 const witnessType = "DepositWitness(bytes32 channelId)";
-const tokenType = "TokenPermissions(address token,uint256 amount)";
-const tokenTypeHash = hashText(tokenType);
 const permitTypeHash = hashText(
   `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,DepositWitness witness)${witnessType}${tokenType}`,
 );
