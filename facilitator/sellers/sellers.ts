@@ -44,9 +44,10 @@ export function createSellers(
   const gas = createGasLimit({ nativeDecimals }, dependencies);
   const chargeCall = createRateLimit(sellers.length, dependencies);
 
+  const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
+
   /** Returns why a payment whose settlement has not started is not settled for its seller, or by its identifier. */
   const refuse = async (payment: SignedPayment, seller: Seller | undefined, { identifier }: Caller) => {
-    if ((await progress(payment)) !== undefined) return undefined;
     if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
     if (seller === undefined) return undefined;
     await gas.require(seller);
@@ -72,16 +73,17 @@ export function createSellers(
       return {
         ...transfers,
         async verify(payment) {
-          const refusal = await refuse(payment, seller, caller);
+          const refusal = (await isRecorded(payment)) ? undefined : await refuse(payment, seller, caller);
           return refusal === undefined ? transfers.verify(payment) : buildRefusal(payment, refusal);
         },
         async settle(payment) {
           const { id, payer } = payment;
-          const isRecorded = (await progress(payment)) !== undefined;
-          const refusal =
-            (await refuse(payment, seller, caller)) ??
-            (isRecorded || (await sales.add({ id, payer, seller: seller?.name, identifier })) ? undefined : conflict);
-          if (refusal !== undefined) return buildRefusal(payment, refusal);
+          if (!(await isRecorded(payment))) {
+            const refusal = await refuse(payment, seller, caller);
+            if (refusal !== undefined) return buildRefusal(payment, refusal);
+            const isAdded = await sales.add({ id, payer, seller: seller?.name, identifier });
+            if (!isAdded) return buildRefusal(payment, conflict);
+          }
           using _entered = gas.enter(seller);
           return await transfers.settle(payment);
         },
